@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef FORKFLAME_H
+#define FORKFLAME_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/*
+ * libforkflame: sample a tree of Python processes, and write what was seen.
+ *
+ *	struct forkflame_options options = FORKFLAME_OPTIONS;
+ *	struct forkflame *ff;
+ *
+ *	r = forkflame_new(&ff, &options);
+ *	if (r == 0)
+ *		r = forkflame_start(ff, argv);	or forkflame_add_pid(ff, pid)
+ *	if (r == 0)
+ *		r = forkflame_run(ff);
+ *	if (r == 0)
+ *		r = forkflame_write(ff, &view, write, ctx);
+ *	forkflame_free(ff);
+ *
+ * Units: time is in nanoseconds. Errors: `int` results are 0 or a negative errno;
+ * forkflame_strerror then says in words what failed and what helps.
+ * Ownership: what a call hands out belongs to the handle and lives as long as it,
+ * unless it says otherwise; what is given to a call is copied.
+ * Threads: one handle is for one thread, which must be the same from
+ * forkflame_start or forkflame_run on (ptrace wants that); only forkflame_stop
+ * may be called from anywhere, a signal handler included.
+ * Side effects on the process: SIGRTMAX-1 gets a handler that does nothing, the
+ * calling thread may be given nice -20 for the time of forkflame_run, and the
+ * limit of open files is raised to its hard limit.
+ */
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(__GNUC__)
+#define FORKFLAME_API __attribute__((visibility("default")))
+#else
+#define FORKFLAME_API
+#endif
+
+struct forkflame;
+
+/* Where news of births and ends come from. */
+enum forkflame_events {
+	FORKFLAME_EVENTS_AUTO,      /* the connector, else children files */
+	FORKFLAME_EVENTS_CONNECTOR, /* the kernel's proc connector, or fail */
+	FORKFLAME_EVENTS_CHILDREN,  /* children files, looked at every 10 ms */
+};
+
+/* How the threads that run are found. */
+enum forkflame_oncpu {
+	FORKFLAME_ONCPU_AUTO,     /* switch records, else run counts */
+	FORKFLAME_ONCPU_SWITCHES, /* perf's context-switch records, or fail */
+	FORKFLAME_ONCPU_RUNCOUNTS, /* the run count of each thread at each tick */
+};
+
+/*
+ * What to do. Begin with FORKFLAME_OPTIONS and change fields: `size` lets the
+ * structure grow, fields that an older caller does not know keep their default.
+ */
+struct forkflame_options {
+	size_t size;          /* sizeof(struct forkflame_options) */
+	uint64_t interval_ns; /* between two samples of a thread; 10 ms */
+	uint64_t duration_ns; /* wall time until forkflame_run ends; 0: no limit */
+	enum forkflame_events events;
+	enum forkflame_oncpu oncpu;
+	uint64_t seed; /* of the jitter; 0: from the clock */
+	/*
+	 * Called by forkflame_run now and then (about five times a second), on
+	 * its thread; NULL: never.
+	 */
+	void (*progress)(void *ctx, struct forkflame *ff);
+	void *progress_ctx;
+	/* Called with a line for a person: what is amiss and what it means. */
+	void (*notice)(void *ctx, const char *line);
+	void *notice_ctx;
+};
+
+#define FORKFLAME_OPTIONS                                 \
+	{                                                 \
+		.size = sizeof(struct forkflame_options), \
+		.interval_ns = 10000000,                  \
+	}
+
+/* The version of the library: "0.1.0". */
+FORKFLAME_API const char *forkflame_version(void);
+
+/*
+ * Make a handle. *@ret is set also when this fails, for forkflame_strerror, unless
+ * memory is gone (NULL then); it is to be freed in any case.
+ */
+FORKFLAME_API int forkflame_new(struct forkflame **ret,
+				const struct forkflame_options *options);
+
+/* Let go of everything. Targets go on. NULL is fine. */
+FORKFLAME_API void forkflame_free(struct forkflame *ff);
+
+/* In words, why the last call failed; "" when it did not. */
+FORKFLAME_API const char *forkflame_strerror(const struct forkflame *ff);
+
+/*
+ * Take in a running process and all of its descendants. May be called several
+ * times before forkflame_run. -ESRCH: no such process. -EACCES: may not be read
+ * (forkflame_strerror names the reason and the remedy).
+ */
+FORKFLAME_API int forkflame_add_pid(struct forkflame *ff, pid_t pid);
+
+/*
+ * Start a command (NULL-terminated, looked up along PATH) and take it in, from
+ * its first instruction. Once at most. It is never ended by the library.
+ *
+ * @mask  the signal mask it shall have (const sigset_t *); NULL: the caller's
+ *
+ * -ENOENT, -EACCES, ...: the command could not be started.
+ */
+FORKFLAME_API int forkflame_start(struct forkflame *ff, char *const argv[],
+				  const void *mask);
+
+/*
+ * Sample until the duration has passed, the last process of the tree has gone,
+ * or forkflame_stop. Afterwards nothing is held or watched any more.
+ */
+FORKFLAME_API int forkflame_run(struct forkflame *ff);
+
+/* End forkflame_run soon. Async-signal-safe; from any thread. */
+FORKFLAME_API void forkflame_stop(struct forkflame *ff);
+
+/* How a run goes, or went. */
+struct forkflame_progress {
+	size_t size; /* sizeof(struct forkflame_progress), set by the caller */
+	uint64_t elapsed_ns;
+	uint64_t processes_seen;
+	uint64_t processes_alive;
+	uint64_t processes_sampled; /* with at least one Python stack */
+	uint64_t processes_denied;
+	uint64_t processes_unknown; /* a Python that is not known */
+	uint64_t samples;           /* taken */
+	uint64_t dropped;           /* attempts that failed */
+	uint64_t ticks, ticks_missed;
+	pid_t command_pid;  /* 0: none was started */
+	bool command_ended; /* its status is known */
+	int command_status; /* as wait(2) gives it */
+};
+
+FORKFLAME_API void forkflame_progress(struct forkflame *ff,
+				      struct forkflame_progress *ret);
+
+/* A view. */
+enum forkflame_format {
+	FORKFLAME_COLLAPSED,  /* a line a stack */
+	FORKFLAME_FLAMEGRAPH, /* a page for a browser */
+};
+
+enum forkflame_value {
+	FORKFLAME_WALL,    /* wall time, in microseconds */
+	FORKFLAME_CPU,     /* CPU time, in microseconds */
+	FORKFLAME_SAMPLES, /* number of samples */
+};
+
+struct forkflame_view {
+	size_t size; /* sizeof(struct forkflame_view) */
+	enum forkflame_format format;
+	enum forkflame_value value;
+	int64_t only;      /* index of the only process to show; -1: all */
+	const char *title; /* of a page; NULL: none */
+};
+
+#define FORKFLAME_VIEW                                            \
+	{                                                         \
+		.size = sizeof(struct forkflame_view), .only = -1 \
+	}
+
+/* Takes all of the bytes, or returns a negative errno, which ends the writing. */
+typedef int (*forkflame_write_fn)(void *ctx, const char *bytes, size_t len);
+
+/* Write a view. Returns 0, -ENOMEM, or what @write returned. */
+FORKFLAME_API int forkflame_write(struct forkflame *ff,
+				  const struct forkflame_view *view,
+				  forkflame_write_fn write, void *ctx);
+
+/* A process of the run. */
+struct forkflame_process {
+	size_t size; /* sizeof(struct forkflame_process) */
+	pid_t pid;
+	bool has_samples;
+};
+
+/* The process number @index (0, 1, ...); false when there are no more. */
+FORKFLAME_API bool forkflame_process(struct forkflame *ff, uint32_t index,
+				     struct forkflame_process *ret);
+
+enum forkflame_summary_format {
+	FORKFLAME_TEXT, /* some lines for a person */
+	FORKFLAME_JSON, /* one object; its keys are in forkflame(1) */
+};
+
+/* Write the summary of the run. Returns as forkflame_write. */
+FORKFLAME_API int forkflame_summary(struct forkflame *ff,
+				    enum forkflame_summary_format format,
+				    enum forkflame_value value,
+				    forkflame_write_fn write, void *ctx);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef CLI_OPTIONS_H
+#define CLI_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "forkflame/forkflame.h"
+
+/* How many -p there may be; more are better found by their common parent. */
+#define OPTIONS_PIDS 256
+
+/* What the command line asks for. Texts are those of argv. */
+struct options {
+	pid_t pids[OPTIONS_PIDS];
+	size_t n_pids;
+	char **command;     /* NULL: none; else NULL-terminated */
+	const char *output; /* NULL: a name is made up; "-": stdout */
+	const char *stats;  /* NULL: not asked for */
+	enum forkflame_format format;
+	enum forkflame_value value;
+	bool split; /* a file a process */
+	bool quiet;
+	struct forkflame_options run;
+};
+
+enum options_result {
+	OPTIONS_RECORD,
+	OPTIONS_HELP,
+	OPTIONS_VERSION,
+	OPTIONS_BAD, /* the message says what */
+};
+
+/*
+ * Understand the command line. Pure but for getopt's own variables, which are
+ * reset: may be called again.
+ *
+ * @message  room for @len: what is wrong, and what might have been meant
+ */
+enum options_result options_parse(int argc, char *argv[], struct options *ret,
+				  char *message, size_t len);
+
+/* What `forkflame --help` prints. */
+const char *options_help(void);
+
+#endif

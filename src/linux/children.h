@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef LINUX_CHILDREN_H
+#define LINUX_CHILDREN_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/event.h"
+#include "base/vec.h"
+#include "linux/procfs.h"
+
+/*
+ * Births, execs and ends without the connector: by looking, every few
+ * milliseconds, at the `children` files of all threads of the processes that
+ * are known, and at their images. What lives and dies between two looks is
+ * missed.
+ */
+struct children;
+
+struct events VEC(struct event);
+
+/* Returns NULL when memory is gone. @fs is borrowed for life. */
+struct children *children_new(const struct procfs *fs);
+void children_free(struct children *c);
+
+/*
+ * Watch @pid from now on (its descendants follow by themselves), or no longer
+ * (they stay). Returns 0, also when it is watched already; OUT_GONE when there
+ * is no such process, or it has ended and waits to be reaped; a negative errno.
+ */
+int children_watch(struct children *c, pid_t pid);
+void children_forget(struct children *c, pid_t pid);
+
+/*
+ * Look once. Appends to @events: FORK for each new child (its parent as the
+ * files tell, its time of birth from its start time, parent_tid 0), EXEC where the
+ * image of a watched process changed, or a new child's is not its parent's
+ * (device and inode of its exe, starts of its code and its stack as stat tells
+ * them: an exec of the same file without address randomization is missed), EXIT
+ * for those that have gone or are zombies (status unknown: 0). A new child is
+ * watched; one that is a zombie by then gets a FORK and an EXIT.
+ * Where the kernel has no `children` files, one scan of all of /proc per look
+ * takes their place.
+ *
+ * Returns 0 or a negative errno.
+ */
+int children_look(struct children *c, uint64_t now_ns, struct events *events);
+
+#endif

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "linux/elfsym.h"
+
+#include <errno.h>
+#include <gelf.h>
+#include <libelf.h>
+#include <stdio.h>
+#include <string.h>
+
+#if defined(__x86_64__)
+#define OUR_MACHINE EM_X86_64
+#elif defined(__aarch64__)
+#define OUR_MACHINE EM_AARCH64
+#else
+#define OUR_MACHINE EM_NONE
+#endif
+
+/* Everything that one reading needs. */
+struct reader {
+	Elf *elf;
+	struct elf_symbol *symbols;
+	size_t n, missing;
+	const char *section;
+	uint64_t *ret_section;
+	struct elf_summary *ret;
+	elf_needed needed;
+	void *ctx;
+};
+
+static void read_header(struct reader *rd)
+{
+	GElf_Ehdr header;
+	size_t n;
+
+	if (!gelf_getehdr(rd->elf, &header) ||
+	    header.e_ident[EI_CLASS] != ELFCLASS64 ||
+	    header.e_ident[EI_DATA] != ELFDATA2LSB ||
+	    header.e_machine != OUR_MACHINE) {
+		rd->ret->foreign = true;
+		return;
+	}
+	if (elf_getphdrnum(rd->elf, &n) < 0)
+		return;
+	for (size_t i = 0; i < n; i++) {
+		GElf_Phdr segment;
+
+		if (!gelf_getphdr(rd->elf, (int)i, &segment) ||
+		    segment.p_type != PT_LOAD)
+			continue;
+		rd->ret->load_vaddr = segment.p_vaddr;
+		if (segment.p_align > 1)
+			rd->ret->load_vaddr &= ~(segment.p_align - 1);
+		return;
+	}
+}
+
+static void match_symbol(struct reader *rd, const char *name, uint64_t value)
+{
+	for (size_t i = 0; i < rd->n; i++) {
+		if (rd->symbols[i].value || strcmp(rd->symbols[i].name, name))
+			continue;
+		rd->symbols[i].value = value;
+		rd->missing--;
+	}
+}
+
+static void read_symbols(struct reader *rd, Elf_Scn *scn,
+			 const GElf_Shdr *header)
+{
+	Elf_Data *data = elf_getdata(scn, NULL);
+	size_t n = header->sh_entsize ? header->sh_size / header->sh_entsize
+				      : 0;
+
+	for (size_t i = 0; data && i < n && rd->missing; i++) {
+		GElf_Sym sym;
+		const char *name;
+
+		if (!gelf_getsym(data, (int)i, &sym))
+			break;
+		if (sym.st_shndx == SHN_UNDEF || !sym.st_value)
+			continue;
+		name = elf_strptr(rd->elf, header->sh_link, sym.st_name);
+		if (name)
+			match_symbol(rd, name, sym.st_value);
+	}
+}
+
+static void read_dynamic(struct reader *rd, Elf_Scn *scn,
+			 const GElf_Shdr *header)
+{
+	Elf_Data *data = elf_getdata(scn, NULL);
+	size_t n = header->sh_entsize ? header->sh_size / header->sh_entsize
+				      : 0;
+
+	for (size_t i = 0; data && i < n; i++) {
+		GElf_Dyn dyn;
+		const char *name;
+
+		if (!gelf_getdyn(data, (int)i, &dyn) || dyn.d_tag == DT_NULL)
+			break;
+		if (dyn.d_tag != DT_SONAME && dyn.d_tag != DT_NEEDED)
+			continue;
+		name = elf_strptr(rd->elf, header->sh_link, dyn.d_un.d_val);
+		if (name && dyn.d_tag == DT_SONAME)
+			(void)snprintf(rd->ret->soname, sizeof(rd->ret->soname),
+				       "%s", name);
+		else if (name && rd->needed)
+			rd->needed(rd->ctx, name);
+	}
+}
+
+/*
+ * One pass over the sections for those of @type. The small table of exported
+ * symbols comes first, the large one of all symbols only for what it lacked.
+ */
+static void read_sections(struct reader *rd, uint32_t type)
+{
+	Elf_Scn *scn = NULL;
+	GElf_Shdr header;
+
+	while ((scn = elf_nextscn(rd->elf, scn)) != NULL) {
+		if (!gelf_getshdr(scn, &header) || header.sh_type != type)
+			continue;
+		if (type == SHT_DYNAMIC)
+			read_dynamic(rd, scn, &header);
+		else
+			read_symbols(rd, scn, &header);
+	}
+}
+
+static void find_section(struct reader *rd)
+{
+	Elf_Scn *scn = NULL;
+	GElf_Shdr header;
+	size_t names;
+
+	if (!rd->section || elf_getshdrstrndx(rd->elf, &names) < 0)
+		return;
+	while ((scn = elf_nextscn(rd->elf, scn)) != NULL) {
+		const char *name;
+
+		if (!gelf_getshdr(scn, &header))
+			continue;
+		name = elf_strptr(rd->elf, names, header.sh_name);
+		if (name && !strcmp(name, rd->section)) {
+			*rd->ret_section = header.sh_addr;
+			return;
+		}
+	}
+}
+
+int elfsym_read(int fd, struct elf_symbol *symbols, size_t n,
+		const char *section, uint64_t *ret_section,
+		struct elf_summary *ret, elf_needed needed, void *ctx)
+{
+	struct reader rd = { .symbols = symbols,
+			     .n = n,
+			     .missing = n,
+			     .section = section,
+			     .ret_section = ret_section,
+			     .ret = ret,
+			     .needed = needed,
+			     .ctx = ctx };
+
+	*ret = (struct elf_summary){ 0 };
+	*ret_section = 0;
+	for (size_t i = 0; i < n; i++)
+		symbols[i].value = 0;
+	if (elf_version(EV_CURRENT) == EV_NONE)
+		return -EIO;
+	rd.elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
+	if (!rd.elf)
+		return 0;
+	if (elf_kind(rd.elf) == ELF_K_ELF) {
+		ret->is_elf = true;
+		read_header(&rd);
+		if (!ret->foreign) {
+			read_sections(&rd, SHT_DYNAMIC);
+			read_sections(&rd, SHT_DYNSYM);
+			if (rd.missing)
+				read_sections(&rd, SHT_SYMTAB);
+			find_section(&rd);
+		}
+	}
+	(void)elf_end(rd.elf);
+	return 0;
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef LINUX_ELFSYM_H
+#define LINUX_ELFSYM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * What a 64-bit ELF file says of itself, read with libelf from an fd. The file
+ * is a stranger's: libelf checks its structure, we check what it hands out.
+ */
+struct elf_symbol {
+	const char *name; /* to look for */
+	uint64_t value;   /* set when found in .dynsym or .symtab; else 0 */
+};
+
+struct elf_summary {
+	bool is_elf;
+	bool foreign;        /* not 64 bits, not this byte order or processor */
+	uint64_t load_vaddr; /* of the first PT_LOAD, rounded down to its alignment */
+	char soname[64]; /* "" without one, cut if longer */
+};
+
+/* Called for each DT_NEEDED name. */
+typedef void (*elf_needed)(void *ctx, const char *name);
+
+/*
+ * Read the file behind @fd, which stays open.
+ *
+ * @symbols   @n of them to look for; the first definition found wins
+ * @section   name of a section whose address is wanted; NULL: none
+ * @ret_section  its address; 0 when there is none
+ *
+ * Returns 0, also for a file that is no ELF (is_elf tells); -EIO when libelf
+ * cannot be used.
+ */
+int elfsym_read(int fd, struct elf_symbol *symbols, size_t n,
+		const char *section, uint64_t *ret_section,
+		struct elf_summary *ret, elf_needed needed, void *ctx);
+
+#endif

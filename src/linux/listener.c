@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The thread waits in poll for its socket or for a word from the consumer
+ * (`wake`); it reads until the socket is empty and puts all into the ring.
+ * Two conversations, both by counters with an eventfd to sleep on:
+ *
+ *   told      The ring has something. Set by the thread, which then makes
+ *             `ready` readable; taken back by the consumer when it finds the
+ *             ring empty, who then looks into the ring once more. So between
+ *             two lulls there is one write, however many events come.
+ *   asked     How many drains the consumer has asked for. The thread looks at
+ *   answered  it before it reads, and says afterwards up to which it has come:
+ *             what the kernel had queued before the asking is in the ring then.
+ *
+ * The thread never waits for the consumer: the ring drops, and says so.
+ */
+#include "linux/listener.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "base/nsec.h"
+#include "linux/clock.h"
+#include "linux/evring.h"
+
+#define RING_ROOM 65536
+#define BATCH 64
+
+struct listener {
+	struct cnproc *cn;
+	struct evring *ring;
+	int ready; /* eventfds; -1 none */
+	int wake;
+	int done;
+	atomic_bool told;
+	atomic_bool stop;
+	atomic_uint asked;
+	atomic_uint answered;
+	atomic_int failure; /* why the thread no longer hears; 0 it does */
+	bool running;
+	pthread_t thread;
+};
+
+/* Neither call can fail but with EAGAIN: it is readable, or not, already. */
+static void signal_fd(int fd)
+{
+	uint64_t one = 1;
+	ssize_t n = write(fd, &one, sizeof(one));
+
+	(void)n;
+}
+
+static void clear_fd(int fd)
+{
+	uint64_t count;
+	ssize_t n = read(fd, &count, sizeof(count));
+
+	(void)n;
+}
+
+static void tell(struct listener *l)
+{
+	if (!atomic_exchange(&l->told, true))
+		signal_fd(l->ready);
+}
+
+/* All that the socket has, into the ring. */
+static void hear(struct listener *l)
+{
+	struct event events[BATCH];
+	int n;
+
+	while (!atomic_load(&l->stop)) {
+		n = cnproc_read(l->cn, events, BATCH);
+		if (n == 0)
+			return;
+		if (n < 0) {
+			/* Deaf from now on; what comes is lost. */
+			atomic_store(&l->failure, n);
+			events[0] = (struct event){ .kind = EVENT_LOST,
+						    .time_ns = clock_now() };
+			n = 1;
+		}
+		for (int i = 0; i < n; i++)
+			(void)evring_put(l->ring, &events[i]);
+		tell(l);
+		if (atomic_load(&l->failure))
+			return;
+	}
+}
+
+static void *listener_main(void *arg)
+{
+	struct listener *l = arg;
+	struct pollfd fds[] = {
+		{ .fd = l->wake, .events = POLLIN },
+		{ .fd = cnproc_fd(l->cn), .events = POLLIN },
+	};
+	unsigned asked;
+
+	/* Of this thread alone, on Linux. At nice 0 a busy machine delays it by
+	 * tens of milliseconds; it is refused to an ordinary user. */
+	(void)setpriority(PRIO_PROCESS, 0, -20);
+	while (!atomic_load(&l->stop)) {
+		if (poll(fds, 2, -1) < 0)
+			continue;
+		if (fds[0].revents)
+			clear_fd(l->wake);
+		asked = atomic_load(&l->asked);
+		if (!atomic_load(&l->failure))
+			hear(l);
+		else
+			fds[1].fd = -1; /* poll passes it over */
+		if (asked != atomic_load(&l->answered)) {
+			atomic_store(&l->answered, asked);
+			signal_fd(l->done);
+		}
+	}
+	return NULL;
+}
+
+/* With all signals blocked, so that the thread is born like that. */
+static int start_thread(struct listener *l)
+{
+	sigset_t all;
+	sigset_t before;
+	int r;
+
+	(void)sigfillset(&all);
+	r = pthread_sigmask(SIG_SETMASK, &all, &before);
+	if (r)
+		return -r;
+	r = pthread_create(&l->thread, NULL, listener_main, l);
+	l->running = r == 0;
+	(void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return -r;
+}
+
+int listener_start(struct listener **ret, struct cnproc *cn, struct error *err)
+{
+	struct listener *l = NULL;
+	int r;
+
+	l = calloc(1, sizeof(*l));
+	if (!l) {
+		cnproc_close(cn);
+		return error_set(err, -ENOMEM, "listener: no memory");
+	}
+	l->cn = cn;
+	l->ready = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	l->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	l->done = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (l->ready < 0 || l->wake < 0 || l->done < 0) {
+		r = error_set(err, -errno, "listener: make an eventfd");
+		goto out;
+	}
+	l->ring = evring_new(RING_ROOM);
+	if (!l->ring) {
+		r = error_set(err, -ENOMEM, "listener: no memory");
+		goto out;
+	}
+	r = start_thread(l);
+	if (r) {
+		(void)error_set(err, r, "listener: start its thread");
+		goto out;
+	}
+	*ret = l;
+	l = NULL;
+out:
+	listener_stop(l);
+	return r;
+}
+
+int listener_fd(const struct listener *l)
+{
+	return l->ready;
+}
+
+bool listener_next(struct listener *l, struct event *ret)
+{
+	if (evring_get(l->ring, ret))
+		return true;
+	clear_fd(l->ready);
+	(void)atomic_exchange(&l->told, false);
+	/* What came before the exchange was not signalled; look once more. */
+	if (!evring_get(l->ring, ret))
+		return false;
+	tell(l);
+	return true;
+}
+
+int listener_drain(struct listener *l, uint64_t timeout_ns)
+{
+	struct pollfd fd = { .fd = l->done, .events = POLLIN };
+	uint64_t deadline = clock_now() + timeout_ns;
+	unsigned mine = atomic_fetch_add(&l->asked, 1) + 1;
+	struct timespec wait;
+	uint64_t left;
+
+	signal_fd(l->wake);
+	/* The counts go around; the sign of their difference does not. */
+	while ((int)(atomic_load(&l->answered) - mine) < 0) {
+		left = nsec_since(deadline, clock_now());
+		if (left == 0)
+			return -ETIMEDOUT;
+		wait.tv_sec = (time_t)(left / NSEC_PER_SEC);
+		wait.tv_nsec = (long)(left % NSEC_PER_SEC);
+		if (ppoll(&fd, 1, &wait, NULL) > 0)
+			clear_fd(l->done);
+	}
+	return 0;
+}
+
+int listener_failure(const struct listener *l)
+{
+	return atomic_load(&l->failure);
+}
+
+uint64_t listener_cpu_ns(const struct listener *l)
+{
+	clockid_t clock;
+
+	if (pthread_getcpuclockid(l->thread, &clock))
+		return 0;
+	return clock_ns(clock);
+}
+
+uint64_t listener_received(const struct listener *l)
+{
+	return cnproc_received(l->cn);
+}
+
+uint64_t listener_dropped(const struct listener *l)
+{
+	return cnproc_dropped(l->cn);
+}
+
+static void close_fd(int fd)
+{
+	if (fd >= 0)
+		close(fd);
+}
+
+void listener_stop(struct listener *l)
+{
+	if (!l)
+		return;
+	if (l->running) {
+		atomic_store(&l->stop, true);
+		signal_fd(l->wake);
+		(void)pthread_join(l->thread, NULL);
+	}
+	cnproc_close(l->cn);
+	evring_free(l->ring);
+	close_fd(l->ready);
+	close_fd(l->wake);
+	close_fd(l->done);
+	free(l);
+}

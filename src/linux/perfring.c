@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "linux/perfring.h"
+
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+/*
+ * 64 pages of 4 KiB hold 6500 switches, 10 ms of a CPU that switches 650,000
+ * times a second; and an ordinary user may lock 129 a CPU (perf_event_mlock_kb).
+ */
+#define RING_BYTES (256u << 10)
+
+/*
+ * With sample_id_all, every record ends in the values of sample_type that apply,
+ * in the kernel's order: TID, TIME, CPU.
+ */
+struct trailer {
+	uint32_t pid, tid;
+	uint64_t time;
+	uint32_t cpu, reserved;
+};
+
+int perfring_open(struct perfring *ret, pid_t pid, int cpu, struct error *err)
+{
+	struct perf_event_attr attr = {
+		.size = sizeof(attr),
+		.type = PERF_TYPE_SOFTWARE,
+		.config = PERF_COUNT_SW_DUMMY,
+		.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME |
+			       PERF_SAMPLE_CPU,
+		.sample_id_all = 1,
+		.context_switch = 1,
+		.exclude_hv = 1,
+		/* What happens in the kernel is not for ordinary users. */
+		.exclude_kernel = pid >= 0,
+		.inherit = pid >= 0,
+		.use_clockid = 1,
+		.clockid = CLOCK_MONOTONIC,
+		.watermark = 1,
+		.wakeup_watermark = RING_BYTES / 2,
+	};
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	int r;
+
+	*ret = PERFRING_NONE;
+	ret->fd = (int)syscall(SYS_perf_event_open, &attr, pid, cpu, -1,
+			       PERF_FLAG_FD_CLOEXEC);
+	if (ret->fd < 0)
+		return error_set(err, -errno,
+				 "open the switch records of CPU %d", cpu);
+	ret->size = RING_BYTES;
+	ret->map = mmap(NULL, page + ret->size, PROT_READ | PROT_WRITE,
+			MAP_SHARED, ret->fd, 0);
+	if (ret->map == MAP_FAILED) {
+		ret->map = NULL;
+		r = error_set(err, -errno, "map the switch records of CPU %d",
+			      cpu);
+		perfring_close(ret);
+		return r;
+	}
+	return 0;
+}
+
+void perfring_close(struct perfring *ring)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+
+	if (ring->map)
+		(void)munmap(ring->map, page + ring->size);
+	if (ring->fd >= 0)
+		(void)close(ring->fd);
+	*ring = PERFRING_NONE;
+}
+
+int perfring_decode(const void *record, size_t len, struct perf_record *ret)
+{
+	struct perf_event_header header;
+	struct trailer trailer;
+
+	if (len < sizeof(header) + sizeof(trailer))
+		return 0;
+	memcpy(&header, record, sizeof(header));
+	memcpy(&trailer, (const char *)record + len - sizeof(trailer),
+	       sizeof(trailer));
+	*ret = (struct perf_record){ .pid = (pid_t)trailer.pid,
+				     .tid = (pid_t)trailer.tid,
+				     .time_ns = trailer.time,
+				     .cpu = trailer.cpu };
+	switch (header.type) {
+	case PERF_RECORD_SWITCH:
+	case PERF_RECORD_SWITCH_CPU_WIDE:
+		if (!(header.misc & PERF_RECORD_MISC_SWITCH_OUT))
+			ret->kind = PERF_SWITCH_IN;
+		else if (header.misc & PERF_RECORD_MISC_SWITCH_OUT_PREEMPT)
+			ret->kind = PERF_SWITCH_AWAY;
+		else
+			ret->kind = PERF_SWITCH_OUT;
+		return 1;
+	case PERF_RECORD_LOST:
+		ret->kind = PERF_LOST;
+		return 1;
+	default:
+		return 0;
+	}
+}
+
+/* Copy @len bytes at @at out of the ring, which wraps. */
+static void copy_out(const struct perfring *ring, uint64_t at, void *to,
+		     size_t len)
+{
+	const char *data = (const char *)ring->map + sysconf(_SC_PAGESIZE);
+	size_t offset = at & (ring->size - 1);
+	size_t first = ring->size - offset;
+
+	if (first > len)
+		first = len;
+	memcpy(to, data + offset, first);
+	memcpy((char *)to + first, data, len - first);
+}
+
+int perfring_next(struct perfring *ring, struct perf_record *ret)
+{
+	struct perf_event_mmap_page *control = ring->map;
+	uint64_t head = __atomic_load_n(&control->data_head, __ATOMIC_ACQUIRE);
+	uint64_t tail = control->data_tail;
+	struct perf_event_header header;
+	char record[128];
+	int got = 0;
+
+	while (!got && tail != head) {
+		copy_out(ring, tail, &header, sizeof(header));
+		if (header.size < sizeof(header) || header.size > head - tail) {
+			tail = head; /* not what the kernel writes: begin anew */
+			ret->kind = PERF_LOST;
+			got = 1;
+			break;
+		}
+		if (header.size <= sizeof(record)) {
+			copy_out(ring, tail, record, header.size);
+			got = perfring_decode(record, header.size, ret);
+		}
+		tail += header.size;
+	}
+	__atomic_store_n(&control->data_tail, tail, __ATOMIC_RELEASE);
+	return got;
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef LINUX_TASK_H
+#define LINUX_TASK_H
+
+#include <errno.h>
+#include <poll.h>
+#include <stdbool.h>
+#include <sys/syscall.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+/*
+ * System calls that a C library may lack (musl has no pidfd_open). The numbers
+ * are the same on every architecture since Linux 5.3.
+ */
+#ifndef SYS_pidfd_open
+#define SYS_pidfd_open 434
+#endif
+
+/* An fd for a process, close-on-exec by itself; -ESRCH when it is gone. */
+static inline int task_pidfd(pid_t pid)
+{
+	long fd = syscall(SYS_pidfd_open, pid, 0);
+
+	return fd < 0 ? -errno : (int)fd;
+}
+
+/*
+ * Whether the process of a pidfd has ended: it is readable once the leader is a
+ * zombie and no other thread of it is left.
+ */
+static inline bool task_ended(int pidfd)
+{
+	struct pollfd p = { .fd = pidfd, .events = POLLIN };
+
+	return poll(&p, 1, 0) == 1;
+}
+
+/* The kernel's number of the calling thread. */
+static inline pid_t task_self(void)
+{
+	return (pid_t)syscall(SYS_gettid);
+}
+
+#endif

@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "linux/tracee.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include "base/nsec.h"
+#include "base/outcome.h"
+#include "base/vec.h"
+#include "linux/clock.h"
+#include "linux/task.h"
+
+/* glibc before 2.38 has no name for it. */
+#ifndef sigev_notify_thread_id
+#define sigev_notify_thread_id _sigev_un._tid
+#endif
+
+/* PTRACE_EVENT_STOP, in the third byte of a status: our stop, or a group-stop. */
+#define EVENT_STOP 128
+
+struct stopper {
+	timer_t timer;
+	bool has_timer;
+	struct VEC(pid_t) stuck;
+	pid_t child;
+	bool child_ended;
+	int child_status;
+};
+
+/* It is only there to interrupt a wait. */
+static void nothing(int signal)
+{
+	(void)signal;
+}
+
+int stopper_new(struct stopper **ret, pid_t child, struct error *err)
+{
+	struct sigaction action = { .sa_handler = nothing };
+	struct sigevent event = { .sigev_notify = SIGEV_THREAD_ID,
+				  .sigev_signo = STOPPER_SIGNAL };
+	struct stopper *s = calloc(1, sizeof(*s));
+	sigset_t set;
+	int r = 0;
+
+	if (!s)
+		return error_set(err, -ENOMEM, "remember stopped threads");
+	s->child = child;
+	event.sigev_notify_thread_id = task_self();
+	(void)sigemptyset(&action.sa_mask);
+	(void)sigemptyset(&set);
+	(void)sigaddset(&set, STOPPER_SIGNAL);
+	if (sigaction(STOPPER_SIGNAL, &action, NULL) < 0 ||
+	    timer_create(CLOCK_MONOTONIC, &event, &s->timer) < 0) {
+		r = error_set(err, -errno, "create the timer that ends a wait");
+		goto out;
+	}
+	s->has_timer = true;
+	r = -pthread_sigmask(SIG_UNBLOCK, &set, NULL);
+out:
+	if (r < 0) {
+		stopper_free(s);
+		s = NULL;
+	}
+	*ret = s;
+	return r;
+}
+
+void stopper_free(struct stopper *s)
+{
+	if (!s)
+		return;
+	stopper_reap(s);
+	if (s->has_timer)
+		(void)timer_delete(s->timer);
+	vec_free(&s->stuck);
+	free(s);
+}
+
+static bool is_stuck(const struct stopper *s, pid_t tid)
+{
+	for (size_t i = 0; i < s->stuck.n; i++)
+		if (s->stuck.at[i] == tid)
+			return true;
+	return false;
+}
+
+int stopper_begin(struct stopper *s, pid_t tid, struct stop *stop)
+{
+	*stop = (struct stop){ .tid = tid };
+	if (is_stuck(s, tid))
+		return OUT_BUSY;
+	if (ptrace(PTRACE_SEIZE, tid, 0, 0) < 0)
+		goto refused;
+	if (ptrace(PTRACE_INTERRUPT, tid, 0, 0) == 0) {
+		stop->asked_ns = clock_now();
+		stop->state = STOP_ASKED;
+		return 0;
+	}
+	/* Gone meanwhile; should it only be dying, its end lets go of it. */
+refused:
+	if (errno == ESRCH)
+		return OUT_GONE;
+	if (errno == EPERM || errno == EACCES)
+		return OUT_DENIED;
+	return -errno;
+}
+
+/*
+ * The timer's first signal comes at @at_ns and then every 2 ms: one that came
+ * between our look at the clock and the wait would otherwise be lost.
+ */
+static void arm(struct stopper *s, uint64_t at_ns)
+{
+	struct itimerspec t = { 0 };
+
+	if (at_ns) {
+		t.it_value.tv_sec = (time_t)(at_ns / NSEC_PER_SEC);
+		t.it_value.tv_nsec = (long)(at_ns % NSEC_PER_SEC);
+		t.it_interval.tv_nsec = 2 * (long)NSEC_PER_MSEC;
+	}
+	(void)timer_settime(s->timer, TIMER_ABSTIME, &t, NULL);
+}
+
+/* What a wait said of a thread: stopped, or ended. */
+static void take(struct stopper *s, struct stop *stop, int status)
+{
+	if (WIFSTOPPED(status)) {
+		stop->state = STOP_STOPPED;
+		stop->status = status;
+		stop->stopped_ns = clock_now();
+		return;
+	}
+	stop->state = STOP_NONE;
+	if (stop->tid == s->child) {
+		s->child_ended = true;
+		s->child_status = status;
+	}
+}
+
+static void wait_one(struct stopper *s, struct stop *stop, uint64_t deadline_ns)
+{
+	int status;
+	pid_t pid;
+
+	do {
+		pid = waitpid(stop->tid, &status, __WALL | __WNOTHREAD);
+	} while (pid < 0 && errno == EINTR && clock_now() < deadline_ns);
+	if (pid == stop->tid)
+		take(s, stop, status);
+	else if (pid < 0 && errno != EINTR)
+		stop->state = STOP_NONE; /* ECHILD: it exec'd or was reaped */
+	else
+		stop->state = STOP_STUCK;
+}
+
+void stopper_wait(struct stopper *s, struct stop *stops, size_t n,
+		  uint64_t deadline_ns)
+{
+	bool armed = false;
+
+	for (size_t i = 0; i < n; i++) {
+		if (stops[i].state != STOP_ASKED)
+			continue;
+		if (!armed)
+			arm(s, deadline_ns);
+		armed = true;
+		wait_one(s, &stops[i], deadline_ns);
+		if (stops[i].state == STOP_STUCK &&
+		    !vec_push(&s->stuck, stops[i].tid))
+			stops[i].state = STOP_NONE;
+	}
+	if (armed)
+		arm(s, 0);
+}
+
+/* A stop of ours carries no signal; any other stop is a signal to hand back. */
+static int signal_of(int status)
+{
+	return status >> 16 == EVENT_STOP ? 0 : WSTOPSIG(status);
+}
+
+void stopper_end(struct stopper *s, struct stop *stop)
+{
+	(void)s;
+	if (stop->state != STOP_STOPPED)
+		return;
+	/* ESRCH: it was killed while it stood. */
+	(void)ptrace(PTRACE_DETACH, stop->tid, 0,
+		     (long)signal_of(stop->status));
+	stop->state = STOP_NONE;
+}
+
+void stopper_reap(struct stopper *s)
+{
+	for (size_t i = 0; i < s->stuck.n;) {
+		struct stop stop = { .tid = s->stuck.at[i] };
+		int status;
+		pid_t pid = waitpid(stop.tid, &status,
+				    __WALL | __WNOTHREAD | WNOHANG);
+
+		if (pid == 0) {
+			i++;
+			continue;
+		}
+		if (pid == stop.tid)
+			take(s, &stop, status);
+		stopper_end(s, &stop);
+		vec_take_out(&s->stuck, i);
+	}
+}
+
+size_t stopper_stuck(const struct stopper *s)
+{
+	return s->stuck.n;
+}
+
+bool stopper_taken(const struct stopper *s, int *ret_status)
+{
+	if (s->child_ended)
+		*ret_status = s->child_status;
+	return s->child_ended;
+}

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef PROFILE_SUMMARY_H
+#define PROFILE_SUMMARY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/json.h"
+#include "base/str.h"
+
+/* What a process ended as in the summary: exactly one for each that was seen. */
+enum verdict {
+	VERDICT_PENDING,    /* not known yet; never in a finished summary */
+	VERDICT_SAMPLED,    /* at least one Python stack of it was taken */
+	VERDICT_NOT_PYTHON, /* no CPython in it */
+	VERDICT_UNKNOWN,    /* a Python that we have no layout for */
+	VERDICT_DENIED,     /* the kernel refused to let us read it */
+	VERDICT_TOO_SHORT, /* a Python that ended before a stack could be taken */
+	VERDICT_GONE,      /* ended before it could be told what it was */
+	VERDICT_COUNT,
+};
+
+/* Why an attempt at a sample failed, or a sample was dropped again. */
+enum drop {
+	DROP_TORN,   /* the stack did not hold together */
+	DROP_BUSY,   /* the thread could not be stopped in time */
+	DROP_GONE,   /* the thread ended during the attempt */
+	DROP_DENIED, /* the kernel refused, or another tracer has it */
+	DROP_MOVED,  /* the thread state had become another thread's */
+	DROP_BEFORE_EXEC, /* of a child on its way to exec: no worker of its parent */
+	DROP_COUNT,
+};
+
+/* How long threads were held, in powers of two and their halves. */
+#define HELD_BUCKETS 128
+struct held {
+	uint64_t stops;
+	uint64_t total_ns;
+	uint64_t longest_ns;
+	uint64_t buckets[HELD_BUCKETS];
+};
+
+void held_add(struct held *held, uint64_t ns);
+
+/* The time that @share of the stops did not exceed, within 1/8 of itself. */
+uint64_t held_quantile(const struct held *held, double share);
+
+/*
+ * Everything that a run counts. Nothing is dropped unseen:
+ *   seen     = the sum over verdicts
+ *   taken    = stopped + unstopped + repeated
+ *   attempts = taken + the sum over drops
+ */
+struct counts {
+	uint64_t verdicts[VERDICT_COUNT];
+	uint64_t threads;
+	uint64_t stopped, unstopped, repeated;
+	uint64_t drops[DROP_COUNT];
+	uint64_t ticks, ticks_missed;
+	uint64_t events_lost, rescans, found_late;
+	uint64_t wall_ns, cpu_ns; /* all weights */
+	struct held held;
+};
+
+uint64_t counts_seen(const struct counts *counts);
+uint64_t counts_taken(const struct counts *counts);
+uint64_t counts_dropped(const struct counts *counts);
+
+const char *verdict_name(enum verdict verdict);
+const char *drop_name(enum drop drop);
+
+/* The rest of what a summary says: facts of the run. Texts are borrowed. */
+struct summary {
+	const struct counts *counts;
+	const char *version;
+	const char *mode;
+	const char *events;        /* where births came from */
+	const char *events_reason; /* why not from the connector; NULL: it was */
+	const char *oncpu;         /* how running threads were found */
+	const char *oncpu_reason;
+	uint64_t duration_ns, interval_ns;
+	uint64_t profiler_cpu_ns;
+};
+
+/* For a person: a few lines, each ended. */
+void summary_text(const struct summary *summary, struct str *to);
+
+/* The members of an open JSON object, as forkflame(1) documents them. */
+void summary_json(const struct summary *summary, struct json *j);
+
+#endif

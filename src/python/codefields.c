@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "python/codefields.h"
+
+#include <string.h>
+
+static uint64_t get_u64(const uint8_t *bytes, size_t at)
+{
+	uint64_t value;
+
+	memcpy(&value, bytes + at, sizeof(value));
+	return value;
+}
+
+/* From the first to the last of the fields that we need, but the type. */
+static struct span needed(const struct layout *layout)
+{
+	const uint16_t at[] = { layout->code.filename, layout->code.name,
+				layout->code.qualname, layout->code.firstlineno,
+				layout->code.linetable };
+	struct span span = { .from = SIZE_MAX };
+
+	for (size_t i = 0; i < sizeof(at) / sizeof(*at); i++) {
+		if (at[i] == LAYOUT_NONE)
+			continue;
+		span.from = at[i] < span.from ? at[i] : span.from;
+		/* All are pointers but the first line, which is never last. */
+		span.end = at[i] + 8u > span.end ? at[i] + 8u : span.end;
+	}
+	return span;
+}
+
+struct span codefields_span(const struct layout *layout)
+{
+	struct span span = needed(layout);
+
+	if (layout->object.type < span.from)
+		span.from = layout->object.type;
+	return span;
+}
+
+bool codefields_fit(const struct layout *layout)
+{
+	struct span span = codefields_span(layout);
+
+	return span.end - span.from <= CODEFIELDS_MAX &&
+	       layout->object.type + 8u <= span.end &&
+	       layout->object.bytes_size >= span.from &&
+	       layout->object.bytes_size + 16u <= span.end &&
+	       layout->str.ascii_data >= layout->str.hash + 8u &&
+	       layout->str.ascii_data >= layout->str.length + 8u &&
+	       layout->str.ascii_data <= PYSTR_HEAD;
+}
+
+bool codefields_same(const struct layout *layout, const uint8_t *a,
+		     const uint8_t *b)
+{
+	struct span span = needed(layout);
+	size_t start = codefields_span(layout).from;
+	size_t type = layout->object.type - start;
+	size_t size = layout->object.bytes_size - start;
+
+	return !memcmp(a + type, b + type, 8) &&
+	       !memcmp(a + size, b + size, 16) &&
+	       !memcmp(a + span.from - start, b + span.from - start,
+		       span.end - span.from);
+}
+
+bool codefields_parse(const struct layout *layout, const uint8_t *bytes,
+		      struct codefields *ret)
+{
+	const uint16_t at[NAMES] = {
+		[NAME_FILE] = layout->code.filename,
+		[NAME_PLAIN] = layout->code.name,
+		[NAME_QUALIFIED] = layout->code.qualname,
+	};
+	size_t start = codefields_span(layout).from;
+
+	*ret = (struct codefields){
+		.type = get_u64(bytes, layout->object.type - start),
+		.table = get_u64(bytes, layout->code.linetable - start),
+	};
+	memcpy(&ret->firstline, bytes + layout->code.firstlineno - start,
+	       sizeof(ret->firstline));
+	for (size_t k = 0; k < NAMES; k++) {
+		uint64_t addr;
+
+		if (at[k] == LAYOUT_NONE)
+			continue;
+		addr = get_u64(bytes, at[k] - start);
+		if (!addr || addr % 8 || addr > UINT64_MAX - PYSTR_HEAD)
+			return false;
+		ret->names[k] = addr;
+	}
+	return ret->table && ret->table % 8 == 0 && ret->type &&
+	       ret->type % 8 == 0;
+}

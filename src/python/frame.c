@@ -1,0 +1,469 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The walk goes link by link and never skips a check, whichever way its bytes
+ * come. Batching is beside it: before a frame is read, the walk says so
+ * (expect_frame), and whatever is not to be had already is fetched, or noted so
+ * that it is next time.
+ *
+ * Since 3.11 frames lie one behind the other in the chunks of the thread's data
+ * stack, 16 KiB each unless a frame needs more; the thread knows the newest, and
+ * each the one before. Going outwards, the first frame met in a chunk is its
+ * innermost, so all of its frames lie between the chunk's start and that frame's
+ * end: one read. Frames that lie elsewhere (of generators and coroutines; up to
+ * 3.10 all of them; in 3.13 those on the C stack) are fetched by their addresses
+ * of the last time.
+ *
+ * A chunk or an address that is something else by now costs time, not truth: the
+ * bytes were read in this stop, and the walk checks them as it would any others.
+ */
+#include "python/frame.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/outcome.h"
+#include "base/vec.h"
+
+#define FRAME_BYTES 256  /* more than any version's frame.size */
+#define THREAD_BYTES 512 /* more than lies between the fields we need */
+
+#define CHUNK_BYTES 16384u /* a chunk, unless it says otherwise */
+#define CHUNK_MAX_BYTES 65536u
+#define CHUNKS_MAX 64
+#define TOUCHES_MAX 65536
+#define SLACK 512 /* room for a frame or two more than last time */
+
+struct walk {
+	const struct mem *mem;
+	const struct layout *layout;
+	/* The rest for a batched walk only. */
+	struct prefetch *prefetch;
+	struct stackhint *hint;
+	size_t chunk; /* in which the last frame was; none yet: SIZE_MAX */
+	uint64_t next_chunk; /* the one before it (or the newest) ... */
+	bool next_known;     /* ... if it was asked for */
+};
+
+/* What the walk needs of a frame. */
+struct link {
+	uint64_t previous;
+	struct rawframe raw;
+	bool is_python;
+};
+
+static uint64_t get_u64(const uint8_t *bytes, size_t at)
+{
+	uint64_t value;
+
+	memcpy(&value, bytes + at, sizeof(value));
+	return value;
+}
+
+static int32_t get_i32(const uint8_t *bytes, size_t at)
+{
+	int32_t value;
+
+	memcpy(&value, bytes + at, sizeof(value));
+	return value;
+}
+
+static bool is_pointer(uint64_t addr)
+{
+	return addr && addr % 8 == 0;
+}
+
+/* Remember to fetch this next time. */
+static void touch(struct walk *w, uint64_t addr, size_t len)
+{
+	struct stackhint *hint = w->hint;
+
+	if (!hint || hint->n_touches == TOUCHES_MAX ||
+	    !vec_grow(&hint->touches, hint->n_touches, &hint->room_touches,
+		      sizeof(*hint->touches), 1))
+		return;
+	hint->touches[hint->n_touches++] = (struct stacktouch){
+		.addr = addr,
+		.len = (uint32_t)len,
+	};
+}
+
+static bool chunk_holds(const struct stackchunk *chunk, uint64_t addr,
+			size_t len)
+{
+	return addr > chunk->addr && addr - chunk->addr <= chunk->size &&
+	       len <= chunk->size - (addr - chunk->addr);
+}
+
+/* The known chunk that holds @len bytes at @addr, or NULL. */
+static struct stackchunk *find_chunk(struct walk *w, uint64_t addr, size_t len)
+{
+	struct stackhint *hint = w->hint;
+
+	if (w->chunk < hint->n_chunks &&
+	    chunk_holds(&hint->chunks[w->chunk], addr, len))
+		return &hint->chunks[w->chunk];
+	for (size_t i = 0; i < hint->n_chunks; i++) {
+		if (!chunk_holds(&hint->chunks[i], addr, len))
+			continue;
+		w->chunk = i;
+		w->next_known = false;
+		return &hint->chunks[i];
+	}
+	return NULL;
+}
+
+/* The size that a chunk says it has; only a limit, so a wrong one is no harm. */
+static uint32_t chunk_size(struct walk *w, uint64_t chunk)
+{
+	uint64_t size;
+
+	if (mem_read_u64(w->mem, chunk + w->layout->chunk.size, &size) ||
+	    size < CHUNK_BYTES)
+		return CHUNK_BYTES;
+	return size < CHUNK_MAX_BYTES ? (uint32_t)size : CHUNK_MAX_BYTES;
+}
+
+/* Fetch the next older chunk up to @end, when that lies in it. */
+static int enter_chunk(struct walk *w, uint64_t addr, size_t len,
+		       struct stackchunk **ret)
+{
+	struct stackhint *hint = w->hint;
+	struct stackchunk chunk;
+	int r;
+
+	*ret = NULL;
+	if (!w->next_known) {
+		uint64_t link =
+			hint->chunks[w->chunk].addr + w->layout->chunk.previous;
+
+		if (mem_read_u64(w->mem, link, &w->next_chunk))
+			w->next_chunk = 0;
+		w->next_known = true;
+	}
+	chunk = (struct stackchunk){ .addr = w->next_chunk,
+				     .size = CHUNK_BYTES };
+	if (!is_pointer(chunk.addr) || !chunk_holds(&chunk, addr, len) ||
+	    hint->n_chunks == CHUNKS_MAX ||
+	    !vec_grow(&hint->chunks, hint->n_chunks, &hint->room_chunks,
+		      sizeof(*hint->chunks), 1))
+		return 0;
+	chunk.fetched = (uint32_t)(addr + len - chunk.addr);
+	prefetch_plan(w->prefetch, chunk.addr, chunk.fetched);
+	r = prefetch_fetch(w->prefetch);
+	if (r)
+		return r;
+	chunk.size = chunk_size(w, chunk.addr);
+	w->chunk = hint->n_chunks;
+	w->next_known = false;
+	hint->chunks[hint->n_chunks++] = chunk;
+	*ret = &hint->chunks[w->chunk];
+	return 0;
+}
+
+/* The frame at @addr will be read. */
+static int expect_frame(struct walk *w, uint64_t addr, size_t len)
+{
+	struct stackchunk *chunk = NULL;
+	uint32_t end;
+	int r;
+
+	if (!w->hint)
+		return 0;
+	if (w->layout->thread.datastack_chunk != LAYOUT_NONE) {
+		chunk = find_chunk(w, addr, len);
+		r = chunk ? 0 : enter_chunk(w, addr, len, &chunk);
+		if (r)
+			return r;
+	}
+	if (!chunk) {
+		touch(w, addr, len);
+		return 0;
+	}
+	end = (uint32_t)(addr + len - chunk->addr);
+	if (end > chunk->used)
+		chunk->used = end;
+	if (end <= chunk->fetched)
+		return 0;
+	/* Deeper than predicted. A frame may lie across the end of what is here. */
+	if (chunk->fetched > len)
+		chunk->fetched -= (uint32_t)len;
+	prefetch_plan(w->prefetch, chunk->addr + chunk->fetched,
+		      end - chunk->fetched);
+	chunk->fetched = end;
+	return prefetch_fetch(w->prefetch);
+}
+
+/* Where the bytecode is that this frame executes. */
+static int find_bytecode(struct walk *w, const uint8_t *frame, uint64_t code,
+			 uint64_t *ret)
+{
+	const struct layout *layout = w->layout;
+	struct mem_range ranges[2];
+	uint64_t copies, slot, n;
+	int32_t index;
+	int r;
+
+	*ret = code + layout->code.bytecode;
+	if (layout->frame.tlbc_index == LAYOUT_NONE ||
+	    layout->code.tlbc == LAYOUT_NONE)
+		return 0;
+	/* Copy 0 is the one in the code object. */
+	index = get_i32(frame, layout->frame.tlbc_index);
+	if (!index)
+		return 0;
+	touch(w, code + layout->code.tlbc, sizeof(copies));
+	r = mem_read_u64(w->mem, code + layout->code.tlbc, &copies);
+	if (r)
+		return r;
+	if (index < 0 || !is_pointer(copies))
+		return OUT_TORN;
+	slot = copies + layout->tlbc.entries + (uint64_t)index * sizeof(slot);
+	ranges[0] = (struct mem_range){ .addr = copies + layout->tlbc.n,
+					.buf = &n,
+					.len = sizeof(n) };
+	ranges[1] = (struct mem_range){ .addr = slot,
+					.buf = ret,
+					.len = sizeof(*ret) };
+	touch(w, ranges[0].addr, ranges[0].len);
+	touch(w, ranges[1].addr, ranges[1].len);
+	r = w->mem->readv(w->mem->ctx, ranges, 2);
+	if (r)
+		return r;
+	return (uint64_t)index < n && *ret ? 0 : OUT_TORN;
+}
+
+static int parse_code(struct walk *w, const uint8_t *frame, struct link *ret)
+{
+	const struct layout *layout = w->layout;
+	uint64_t bytecode;
+	int r;
+
+	ret->raw.code = get_u64(frame, layout->frame.code) & ~layout->tag_mask;
+	if (!is_pointer(ret->raw.code))
+		return OUT_TORN;
+	if (layout->frame_kind == FRAME_OBJECT) {
+		int32_t lasti = get_i32(frame, layout->frame.instr);
+
+		ret->raw.instr =
+			lasti < 0 ? -1 : (int64_t)lasti * layout->instr_scale;
+		return 0;
+	}
+	r = find_bytecode(w, frame, ret->raw.code, &bytecode);
+	if (r)
+		return r;
+	ret->raw.instr =
+		(int64_t)(get_u64(frame, layout->frame.instr) - bytecode);
+	return 0;
+}
+
+static int read_link(struct walk *w, uint64_t addr, struct link *ret)
+{
+	const struct layout *layout = w->layout;
+	uint8_t bytes[FRAME_BYTES];
+	int r;
+
+	if (!is_pointer(addr))
+		return OUT_TORN;
+	r = expect_frame(w, addr, layout->frame.size);
+	if (!r)
+		r = mem_read(w->mem, addr, bytes, layout->frame.size);
+	if (r)
+		return r;
+	*ret = (struct link){
+		.previous = get_u64(bytes, layout->frame.previous),
+		.raw.addr = addr,
+		.is_python = true,
+	};
+	if (layout->frame.owner != LAYOUT_NONE) {
+		uint8_t owner = bytes[layout->frame.owner];
+
+		if (owner >= layout->owner_limit)
+			return OUT_TORN;
+		ret->is_python = !(layout->owner_skip >> owner & 1);
+	}
+	return ret->is_python ? parse_code(w, bytes, ret) : 0;
+}
+
+/* The part of a thread state that we need. */
+static void thread_span(const struct layout *layout, size_t *ret_from,
+			size_t *ret_len)
+{
+	const uint16_t at[] = { layout->thread.frame, layout->thread.base_frame,
+				layout->thread.datastack_chunk };
+	size_t from = at[0], end = at[0];
+
+	for (size_t i = 1; i < sizeof(at) / sizeof(*at); i++) {
+		if (at[i] == LAYOUT_NONE)
+			continue;
+		from = at[i] < from ? at[i] : from;
+		end = at[i] > end ? at[i] : end;
+	}
+	*ret_from = from;
+	*ret_len = end - from + sizeof(uint64_t);
+}
+
+/* Nothing of it is read beyond what we have room for, whoever made the row. */
+static bool layout_fits(const struct layout *layout)
+{
+	size_t size = layout->frame.size, from, len;
+	const uint16_t fields[] = { layout->frame.previous, layout->frame.code,
+				    layout->frame.instr };
+
+	thread_span(layout, &from, &len);
+	if (size > FRAME_BYTES || len > THREAD_BYTES)
+		return false;
+	for (size_t i = 0; i < sizeof(fields) / sizeof(*fields); i++)
+		if (fields[i] + 4u > size ||
+		    (fields[i] + 8u > size &&
+		     (i < 2 || layout->frame_kind != FRAME_OBJECT)))
+			return false;
+	return (layout->frame.owner == LAYOUT_NONE ||
+		layout->frame.owner < size) &&
+	       (layout->frame.tlbc_index == LAYOUT_NONE ||
+		layout->frame.tlbc_index + 4u <= size);
+}
+
+/* The innermost frame, and the one that is below every stack, if any. */
+static int find_leaf(struct walk *w, uint64_t tstate, uint64_t *ret_leaf,
+		     uint64_t *ret_base)
+{
+	const struct layout *layout = w->layout;
+	uint8_t bytes[THREAD_BYTES];
+	uint64_t cframe;
+	size_t from, len;
+	int r;
+
+	thread_span(layout, &from, &len);
+	r = mem_read(w->mem, tstate + from, bytes, len);
+	if (r)
+		return r;
+	*ret_leaf = get_u64(bytes, layout->thread.frame - from);
+	*ret_base = 0;
+	if (layout->thread.base_frame != LAYOUT_NONE)
+		*ret_base = get_u64(bytes, layout->thread.base_frame - from);
+	if (layout->thread.datastack_chunk != LAYOUT_NONE)
+		w->next_chunk =
+			get_u64(bytes, layout->thread.datastack_chunk - from);
+	w->next_known = true;
+	if (layout->frame_kind != FRAME_CFRAME || !*ret_leaf)
+		return 0;
+	if (!is_pointer(*ret_leaf))
+		return OUT_TORN;
+	cframe = *ret_leaf + layout->cframe.current;
+	touch(w, cframe, sizeof(cframe));
+	return mem_read_u64(w->mem, cframe, ret_leaf);
+}
+
+static int walk(struct walk *w, uint64_t tstate, struct rawframe *frames,
+		size_t max, size_t *ret_n)
+{
+	bool has_base = w->layout->thread.base_frame != LAYOUT_NONE;
+	size_t n = 0, left = max < SIZE_MAX / 4 ? 2 * max + 16 : SIZE_MAX;
+	uint64_t addr, base;
+	struct link link;
+	int r;
+
+	r = find_leaf(w, tstate, &addr, &base);
+	if (r)
+		return r;
+	/* Without a frame at all the thread is new, or at its end. */
+	if (!addr)
+		base = 0;
+	else if (has_base && !base)
+		return OUT_TORN;
+	for (; addr && addr != base; addr = link.previous) {
+		if (!left--)
+			return OUT_TORN;
+		r = read_link(w, addr, &link);
+		if (r)
+			return r;
+		if (!link.is_python)
+			continue;
+		if (n == max) {
+			*ret_n = n;
+			return OUT_FULL;
+		}
+		frames[n++] = link.raw;
+	}
+	if (addr != base)
+		return OUT_TORN;
+	*ret_n = n;
+	return 0;
+}
+
+int frame_walk(const struct mem *mem, const struct layout *layout,
+	       uint64_t tstate, struct rawframe *frames, size_t max,
+	       size_t *ret_n)
+{
+	struct walk w = { .mem = mem, .layout = layout };
+
+	if (!layout_fits(layout))
+		return OUT_TORN;
+	return walk(&w, tstate, frames, max, ret_n);
+}
+
+void stackhint_free(struct stackhint *hint)
+{
+	free(hint->touches);
+	free(hint->chunks);
+	*hint = (struct stackhint){ 0 };
+}
+
+/* Plan all that was read last time. Where a stack was deeper it may be again. */
+static void plan_hint(struct prefetch *p, struct stackhint *hint)
+{
+	for (size_t i = 0; i < hint->n_chunks; i++) {
+		struct stackchunk *chunk = &hint->chunks[i];
+
+		chunk->fetched -= chunk->fetched / 8;
+		if (chunk->fetched < chunk->used + SLACK)
+			chunk->fetched = chunk->used + SLACK;
+		if (chunk->fetched > chunk->size)
+			chunk->fetched = chunk->size;
+		chunk->used = 0;
+		prefetch_plan(p, chunk->addr, chunk->fetched);
+	}
+	for (size_t i = 0; i < hint->n_touches; i++)
+		prefetch_plan(p, hint->touches[i].addr, hint->touches[i].len);
+	hint->n_touches = 0;
+}
+
+static void drop_unused_chunks(struct stackhint *hint)
+{
+	uint32_t n = 0;
+
+	for (size_t i = 0; i < hint->n_chunks; i++)
+		if (hint->chunks[i].used)
+			hint->chunks[n++] = hint->chunks[i];
+	hint->n_chunks = n;
+}
+
+int frame_walk_batched(const struct mem *mem, const struct layout *layout,
+		       uint64_t tstate, struct prefetch *p,
+		       struct stackhint *hint, struct rawframe *frames,
+		       size_t max, size_t *ret_n)
+{
+	struct walk w = {
+		.mem = prefetch_mem(p),
+		.layout = layout,
+		.prefetch = p,
+		.hint = hint,
+		.chunk = SIZE_MAX,
+	};
+	size_t from, len;
+	int r;
+
+	if (!layout_fits(layout))
+		return OUT_TORN;
+	thread_span(layout, &from, &len);
+	prefetch_start(p, mem);
+	prefetch_plan(p, tstate + from, len);
+	plan_hint(p, hint);
+	r = prefetch_fetch(p);
+	if (r)
+		return r;
+	r = walk(&w, tstate, frames, max, ret_n);
+	drop_unused_chunks(hint);
+	return r;
+}

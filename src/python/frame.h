@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef PYTHON_FRAME_H
+#define PYTHON_FRAME_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/frame.h"
+#include "base/mem.h"
+#include "python/layout.h"
+#include "python/prefetch.h"
+
+/*
+ * Walk one Python thread's stack, innermost frame first, link by link.
+ *
+ * @mem       reads the target; the thread must not run for the whole call
+ * @layout    of the target's CPython version
+ * @tstate    address of its thread state
+ * @frames    room for @max frames; the caller owns it
+ * @ret_n     set to the number written, on 0 and OUT_FULL only; 0 when the
+ *            thread runs no Python
+ *
+ * Frames that are no Python code (shims, trampolines, the base frame) are passed
+ * over and do not count. `instr` is relative to the code's bytecode, in the
+ * thread's own copy of it where the build has such copies.
+ *
+ * Returns 0; OUT_FULL when the stack is deeper than @max (the @max innermost are
+ * written); OUT_TORN when a link leads nowhere, an owner cannot be, or (3.15) a
+ * stack ends without its base frame; OUT_GONE, OUT_DENIED.
+ * No errno, no heap, no clock. Visits at most 2 * @max + 16 frames, so a corrupt
+ * list cannot trap it.
+ */
+int frame_walk(const struct mem *mem, const struct layout *layout,
+	       uint64_t tstate, struct rawframe *frames, size_t max,
+	       size_t *ret_n);
+
+/* A chunk of a data stack in which the last walk found frames. */
+struct stackchunk {
+	uint64_t addr;
+	uint32_t size;    /* of the chunk */
+	uint32_t used;    /* from its start to the end of its innermost frame */
+	uint32_t fetched; /* from its start: what was read of it at once */
+};
+
+/* Something else that the last walk read. */
+struct stacktouch {
+	uint64_t addr;
+	uint32_t len;
+};
+
+/*
+ * What a thread's stack looked like when it was last read: a prediction of what
+ * to fetch next time. One a thread; a zeroed one predicts nothing. Never trusted.
+ */
+struct stackhint {
+	struct stacktouch *touches; /* in the order of the walk */
+	uint32_t n_touches;
+	uint32_t n_chunks;
+	size_t room_touches;
+	size_t room_chunks;
+	struct stackchunk *chunks; /* 3.11+ */
+};
+
+void stackhint_free(struct stackhint *hint);
+
+/*
+ * As frame_walk, with the reads batched as @hint predicts: @p is started on
+ * @mem, the thread state and all that is predicted are fetched in one call, and
+ * the walk reads through @p. Afterwards @hint predicts this stack; that is all
+ * that may use the heap, and without memory it predicts less.
+ *
+ * In the steady state (the same depth, give or take a frame) one call to @mem
+ * for 3.11+ and two for older versions, for any depth up to @max. A frame that
+ * is new to the stack costs a call of its own up to 3.10, and later where it is
+ * not on the data stack; a chunk of the data stack that is new, one.
+ */
+int frame_walk_batched(const struct mem *mem, const struct layout *layout,
+		       uint64_t tstate, struct prefetch *p,
+		       struct stackhint *hint, struct rawframe *frames,
+		       size_t max, size_t *ret_n);
+
+#endif

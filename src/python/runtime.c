@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The lists are read while their owner may run. What a walk returns is one whole
+ * state of them all the same, or OUT_TORN:
+ *
+ * 1. New interpreters and threads are put in front (3.8 to 3.15), and each
+ *    interpreter counts the threads that it ever made: the fingerprint of heads
+ *    and counts is taken before and after the walk, and has to be the same.
+ * 2. A thread state that was freed under the walk does not lead on: its memory
+ *    is given back, or its first words are the allocator's, and whatever is
+ *    taken for a thread there has to name the interpreter it was found in.
+ * 3. Both lists end within a bound, however they are linked.
+ */
+#include "python/runtime.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+#include "base/map.h"
+#include "base/outcome.h"
+
+/* How many of the newest threads of an interpreter are looked at for their ids. */
+#define NEWEST 64
+
+/* Highest tid that Linux gives (PID_MAX_LIMIT, 64 bits). */
+#define TID_MAX 4194304
+
+/* The head of an interpreter: what is read of it in one call. */
+struct interp {
+	uint64_t addr; /* 0: none */
+	uint64_t next, id, thread_head, next_thread_id;
+};
+
+#define INTERP_RANGES 4
+
+static void interp_ranges(const struct layout *layout, struct interp *interp,
+			  struct mem_range *ranges)
+{
+	const struct {
+		uint32_t at;
+		uint64_t *to;
+	} fields[INTERP_RANGES] = {
+		{ layout->interp.next, &interp->next },
+		{ layout->interp.id, &interp->id },
+		{ layout->interp.thread_head, &interp->thread_head },
+		{ layout->interp.next_thread_id, &interp->next_thread_id },
+	};
+
+	for (size_t i = 0; i < INTERP_RANGES; i++)
+		ranges[i] = (struct mem_range){
+			.addr = interp->addr + fields[i].at,
+			.buf = fields[i].to,
+			.len = sizeof(*fields[i].to),
+		};
+}
+
+static int interp_read(const struct mem *mem, const struct layout *layout,
+		       uint64_t addr, struct interp *ret)
+{
+	struct mem_range ranges[INTERP_RANGES];
+
+	*ret = (struct interp){ .addr = addr };
+	if (!addr)
+		return OUT_OK;
+	interp_ranges(layout, ret, ranges);
+	return mem->readv(mem->ctx, ranges, INTERP_RANGES);
+}
+
+/*
+ * The first interpreter of the list, in one call where the hint is right. A
+ * wrong hint may point nowhere: then the range of the list's head decides.
+ */
+static int interp_first(const struct mem *mem, const struct runtime *rt,
+			struct interp *ret)
+{
+	struct mem_range ranges[1 + INTERP_RANGES];
+	uint64_t head = 0;
+	int r;
+
+	*ret = (struct interp){ .addr = rt->interp_hint };
+	ranges[0] = (struct mem_range){
+		.addr = rt->address + rt->layout.runtime.interp_head,
+		.buf = &head,
+		.len = sizeof(head),
+	};
+	interp_ranges(&rt->layout, ret, ranges + 1);
+	r = mem->readv(mem->ctx, ranges,
+		       rt->interp_hint ? 1 + INTERP_RANGES : 1);
+	if (r == OUT_GONE || r == OUT_DENIED)
+		return r;
+	if (ranges[0].got < sizeof(head))
+		return OUT_TORN;
+	if (!r && head && head == rt->interp_hint)
+		return OUT_OK;
+	return interp_read(mem, &rt->layout, head, ret);
+}
+
+/* What mark_add starts from, and the sum of all as it is given out. */
+#define MARK_START 1
+
+static uint64_t mark_sum(uint64_t mark)
+{
+	return mark == RUNTIME_NO_MARK ? MARK_START : mark;
+}
+
+static uint64_t mark_add(uint64_t mark, const struct interp *interp)
+{
+	mark = map_mix(mark, interp->addr);
+	mark = map_mix(mark, interp->thread_head);
+	return map_mix(mark, interp->next_thread_id);
+}
+
+int runtime_mark(const struct mem *mem, const struct runtime *rt,
+		 uint64_t *ret_mark)
+{
+	struct interp interp;
+	uint64_t mark = MARK_START;
+	int r = interp_first(mem, rt, &interp);
+
+	for (size_t i = 0; !r && interp.addr; i++) {
+		if (i == RUNTIME_MAX_INTERPS)
+			return OUT_TORN;
+		mark = mark_add(mark, &interp);
+		r = interp_read(mem, &rt->layout, interp.next, &interp);
+	}
+	if (r)
+		return r;
+	*ret_mark = mark_sum(mark);
+	return OUT_OK;
+}
+
+static uint64_t field_u64(const uint8_t *from, uint16_t at)
+{
+	uint64_t value;
+
+	memcpy(&value, from + at, sizeof(value));
+	return value;
+}
+
+/* Bytes from a thread state's start that hold all that is wanted of it. */
+static size_t thread_bytes(const struct layout *layout)
+{
+	const uint16_t ends[] = { layout->thread.next, layout->thread.interp,
+				  layout->thread.thread_id,
+				  layout->thread.native_id };
+	size_t bytes = 0;
+
+	for (size_t i = 0; i < sizeof(ends) / sizeof(*ends); i++) {
+		if (ends[i] != LAYOUT_NONE && bytes < ends[i] + 8u)
+			bytes = ends[i] + 8u;
+	}
+	return bytes;
+}
+
+static int thread_read(const struct mem *mem, const struct layout *layout,
+		       uint64_t addr, const struct interp *interp,
+		       struct pythread *ret, uint64_t *ret_next)
+{
+	uint8_t bytes[LAYOUT_MAX_THREAD];
+	size_t n = thread_bytes(layout);
+	int r;
+
+	if (n > sizeof(bytes))
+		return OUT_TORN;
+	r = mem_read(mem, addr, bytes, n);
+	if (r)
+		return r;
+	if (field_u64(bytes, layout->thread.interp) != interp->addr)
+		return OUT_TORN;
+	*ret = (struct pythread){
+		.tstate = addr,
+		.interp = interp->addr,
+		.interp_id = interp->id,
+		.pthread = field_u64(bytes, layout->thread.thread_id),
+	};
+	if (layout->thread.native_id != LAYOUT_NONE)
+		ret->native = field_u64(bytes, layout->thread.native_id);
+	*ret_next = field_u64(bytes, layout->thread.next);
+	return OUT_OK;
+}
+
+/* Append the threads of one interpreter; *n counts them. */
+static int interp_threads(const struct mem *mem, const struct layout *layout,
+			  const struct interp *interp, struct pythread *threads,
+			  size_t max, size_t *n)
+{
+	uint64_t at = interp->thread_head;
+	int r;
+
+	while (at) {
+		if (*n == RUNTIME_MAX_THREADS)
+			return OUT_TORN;
+		if (*n == max)
+			return OUT_FULL;
+		r = thread_read(mem, layout, at, interp, &threads[*n], &at);
+		if (r)
+			return r;
+		++*n;
+	}
+	return OUT_OK;
+}
+
+/*
+ * A thread state is in the list before its thread runs, with the ids of the
+ * thread that made it (up to 3.11) or with none, and nothing in the list's heads
+ * tells when that changes. New ones are in front of those they were made by.
+ */
+static bool all_started(const struct layout *layout,
+			const struct pythread *threads, size_t n)
+{
+	const bool native = layout->thread.native_id != LAYOUT_NONE;
+	size_t first = 0; /* of this interpreter */
+
+	for (size_t i = 0; i < n; i++) {
+		const struct pythread *t = &threads[i];
+
+		if (t->interp != threads[first].interp)
+			first = i;
+		if (!t->pthread || (native && !t->native))
+			return false;
+		if (i - first >= NEWEST)
+			continue;
+		for (size_t k = i + 1; k < n; k++) {
+			if (threads[k].interp != t->interp)
+				break;
+			if (threads[k].pthread == t->pthread ||
+			    (native && threads[k].native == t->native))
+				return false;
+		}
+	}
+	return true;
+}
+
+int runtime_threads(const struct mem *mem, const struct runtime *rt,
+		    struct pythread *threads, size_t max, size_t *ret_n,
+		    uint64_t *ret_mark)
+{
+	struct interp interp;
+	uint64_t before = MARK_START, after;
+	size_t n = 0;
+	int r = interp_first(mem, rt, &interp);
+
+	for (size_t i = 0; !r && interp.addr; i++) {
+		if (i == RUNTIME_MAX_INTERPS)
+			return OUT_TORN;
+		before = mark_add(before, &interp);
+		r = interp_threads(mem, &rt->layout, &interp, threads, max, &n);
+		if (!r)
+			r = interp_read(mem, &rt->layout, interp.next, &interp);
+	}
+	if (r == OUT_FULL)
+		*ret_n = n;
+	if (r)
+		return r;
+	r = runtime_mark(mem, rt, &after);
+	if (r)
+		return r;
+	if (mark_sum(before) != after)
+		return OUT_TORN;
+	*ret_n = n;
+	*ret_mark = all_started(&rt->layout, threads, n) ? after
+							 : RUNTIME_NO_MARK;
+	return OUT_OK;
+}
+
+int runtime_pthread_tid(const struct mem *mem, uint64_t pthread, pid_t *ret)
+{
+	/*
+	 * `tid` in glibc's struct pthread: after a header of 704 bytes and a
+	 * list node on x86-64 (glibc 2.36 and 2.43 looked at), after 24 pointers
+	 * and a list node on aarch64.
+	 */
+#ifdef __aarch64__
+	static const uint64_t offset = 208;
+#else
+	static const uint64_t offset = 720;
+#endif
+	int32_t tid = 0;
+	int r = pthread ? mem_read(mem, pthread + offset, &tid, sizeof(tid))
+			: OUT_TORN;
+
+	if (r && r != OUT_TORN)
+		return r;
+	*ret = r || tid < 0 || tid > TID_MAX ? 0 : tid;
+	return OUT_OK;
+}
+
+int runtime_gil_holder(const struct mem *mem, const struct runtime *rt,
+		       uint64_t interp, uint64_t *ret_tstate)
+{
+	const struct layout *layout = &rt->layout;
+	uint64_t gil, holder = 0;
+	int32_t locked = 0;
+	struct mem_range ranges[2];
+	int r;
+
+	if (layout->free_threaded)
+		return OUT_UNKNOWN;
+	if (layout->runtime.tstate_current != LAYOUT_NONE)
+		return mem_read_u64(
+			mem, rt->address + layout->runtime.tstate_current,
+			ret_tstate);
+	r = mem_read_u64(mem, interp + layout->interp.gil, &gil);
+	if (r)
+		return r;
+	if (!gil) {
+		*ret_tstate = 0;
+		return OUT_OK;
+	}
+	ranges[0] = (struct mem_range){ .addr = gil + layout->gil.last_holder,
+					.buf = &holder,
+					.len = sizeof(holder) };
+	ranges[1] = (struct mem_range){ .addr = gil + layout->gil.locked,
+					.buf = &locked,
+					.len = sizeof(locked) };
+	r = mem->readv(mem->ctx, ranges, 2);
+	if (r)
+		return r;
+	/* The last holder stays when it lets go; locked is -1 before the first. */
+	*ret_tstate = locked == 1 ? holder : 0;
+	return OUT_OK;
+}

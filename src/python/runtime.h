@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef PYTHON_RUNTIME_H
+#define PYTHON_RUNTIME_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/mem.h"
+#include "python/probe.h"
+
+/*
+ * A thread state, as the interpreter lists it. One that was made for a thread
+ * that does not run yet has no ids (from 3.12) or its maker's (before). Thread
+ * states of several interpreters may be of one thread.
+ */
+struct pythread {
+	uint64_t tstate;
+	uint64_t interp;
+	uint64_t interp_id;
+	uint64_t pthread; /* pthread_t */
+	uint64_t native;  /* kernel tid by the interpreter; 0 before 3.11 */
+};
+
+/* Above this the list is taken for corrupt: more threads than pids. */
+#define RUNTIME_MAX_THREADS 65536
+#define RUNTIME_MAX_INTERPS 4096
+
+/* A mark that runtime_mark never gives: the list is to be read again. */
+#define RUNTIME_NO_MARK 0
+
+/*
+ * Walk the thread states of all interpreters, newest first in each.
+ *
+ * @threads, @max   the caller's array
+ * @ret_n           set to the number written, on 0 and OUT_FULL only
+ * @ret_mark        a fingerprint of the list heads and of each interpreter's
+ *                  count of threads ever made, set on 0 only: when runtime_mark
+ *                  gives it again, no thread state was added since, though one
+ *                  behind the first may have ended. RUNTIME_NO_MARK when a
+ *                  thread seems to be without its own ids as yet
+ *
+ * Returns 0; OUT_FULL (the first @max are written); OUT_TORN when the lists do
+ * not end, a thread belongs to another interpreter, or the heads changed during
+ * the walk: the process runs, ask again; else what reading came to.
+ */
+int runtime_threads(const struct mem *mem, const struct runtime *rt,
+		    struct pythread *threads, size_t max, size_t *ret_n,
+		    uint64_t *ret_mark);
+
+/* The fingerprint alone, in as few reads as can be (one, for one interpreter). */
+int runtime_mark(const struct mem *mem, const struct runtime *rt,
+		 uint64_t *ret_mark);
+
+/*
+ * The kernel tid kept in a pthread structure of glibc on x86-64 (offset 720)
+ * and aarch64 (208, not tried); for versions before 3.11. As the target's own
+ * pid namespace counts.
+ *
+ * Returns 0, with 0 in *ret when it cannot be read or is no tid; OUT_GONE or
+ * OUT_DENIED, with *ret left alone.
+ */
+int runtime_pthread_tid(const struct mem *mem, uint64_t pthread, pid_t *ret);
+
+/*
+ * The thread state that holds the GIL of @interp, 0 when none does. Up to 3.11
+ * all interpreters have one GIL, and its holder may be another one's thread.
+ * Returns 0; OUT_UNKNOWN in a free-threaded build; else what reading came to.
+ */
+int runtime_gil_holder(const struct mem *mem, const struct runtime *rt,
+		       uint64_t interp, uint64_t *ret_tstate);
+
+#endif

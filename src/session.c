@@ -1,0 +1,453 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "base/outcome.h"
+#include "linux/clock.h"
+#include "linux/task.h"
+#include "session_internal.h"
+
+/* How often the fallback looks for children. */
+#define LOOK_NS (10 * NSEC_PER_MSEC)
+
+/* How often the caller is told of the progress. */
+#define PROGRESS_NS (200 * NSEC_PER_MSEC)
+
+/* How often a thread that has not stopped in time is looked after. */
+#define STUCK_NS (500 * NSEC_PER_USEC)
+
+#define TOKEN_LISTENER (UINT64_MAX - 8)
+#define TOKEN_ONCPU (UINT64_MAX - 9)
+
+#define WAKES 64
+
+const char *forkflame_version(void)
+{
+	return PACKAGE_VERSION;
+}
+
+void session_notice(struct forkflame *ff, const char *format, ...)
+{
+	char line[512];
+	va_list args;
+
+	if (!ff->options.notice)
+		return;
+	va_start(args, format);
+	(void)vsnprintf(line, sizeof(line), format, args);
+	va_end(args);
+	ff->options.notice(ff->options.notice_ctx, line);
+}
+
+/* Many members need many files. What cannot be had is opened for each reading. */
+static void raise_files_limit(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+		limit.rlim_cur = limit.rlim_max;
+		(void)setrlimit(RLIMIT_NOFILE, &limit);
+	}
+}
+
+static int allocate(struct forkflame *ff)
+{
+	ff->remote = calloc(1, sizeof(*ff->remote));
+	ff->tree = proctree_new();
+	ff->strings = strtab_new();
+	ff->prefetch = prefetch_new();
+	ff->raw = calloc(FRAMES_MAX, sizeof(*ff->raw));
+	ff->ids = calloc(FRAMES_MAX, sizeof(*ff->ids));
+	ff->frames = calloc(FRAMES_MAX + 1, sizeof(*ff->frames));
+	if (ff->strings)
+		ff->agg = aggregate_new(ff->strings);
+	if (!ff->remote || !ff->tree || !ff->agg || !ff->prefetch || !ff->raw ||
+	    !ff->ids || !ff->frames)
+		return error_set(&ff->err, -ENOMEM, "begin");
+	ff->mem = remote_mem(ff->remote);
+	ff->deeper = strtab_id(ff->strings, "[deeper frames left out]", 24);
+	return 0;
+}
+
+/* The connector, or what takes its place. */
+static int open_events(struct forkflame *ff)
+{
+	struct error refused = ERROR_NONE;
+	struct cnproc *cn = NULL;
+	int r = 0;
+
+	if (ff->options.events != FORKFLAME_EVENTS_CHILDREN) {
+		r = cnproc_open(&cn, 0, &refused);
+		if (r == 0)
+			r = listener_start(&ff->listener, cn, &refused);
+		if (r == 0)
+			return 0;
+		if (ff->options.events == FORKFLAME_EVENTS_CONNECTOR)
+			return error_set(&ff->err, r, "%s", refused.text);
+		(void)snprintf(ff->events_reason, sizeof(ff->events_reason),
+			       "%s", refused.text);
+	} else {
+		(void)snprintf(ff->events_reason, sizeof(ff->events_reason),
+			       "asked for");
+	}
+	ff->children = children_new(&ff->fs);
+	if (!ff->children)
+		return error_set(&ff->err, -ENOMEM, "begin");
+	session_notice(ff,
+		       "no process events from the kernel (%s): children are "
+		       "looked for every %u ms instead, and those that live "
+		       "shorter may be missed",
+		       ff->events_reason, (unsigned)(LOOK_NS / NSEC_PER_MSEC));
+	return 0;
+}
+
+static int open_outside(struct forkflame *ff)
+{
+	int r;
+
+	ff->fs.root = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (ff->fs.root < 0)
+		return error_set(&ff->err, -errno, "open /proc");
+	r = loop_new(&ff->loop, &ff->err);
+	if (r == 0)
+		r = open_events(ff);
+	return r;
+}
+
+int forkflame_new(struct forkflame **ret,
+		  const struct forkflame_options *options)
+{
+	struct forkflame *ff = calloc(1, sizeof(*ff));
+	size_t known = options->size < sizeof(*options) ? options->size
+							: sizeof(*options);
+	int r;
+
+	*ret = ff;
+	if (!ff)
+		return -ENOMEM;
+	ff->options = (struct forkflame_options)FORKFLAME_OPTIONS;
+	memcpy(&ff->options, options, known);
+	ff->fs.root = -1;
+	ff->spawn = SPAWN_NONE;
+	if (!ff->options.interval_ns)
+		return error_set(&ff->err, -EINVAL, "an interval of 0");
+	ff->random = ff->options.seed ? ff->options.seed : clock_now();
+	raise_files_limit();
+	r = allocate(ff);
+	if (r == 0)
+		r = open_outside(ff);
+	return r;
+}
+
+void forkflame_free(struct forkflame *ff)
+{
+	if (!ff)
+		return;
+	for (size_t i = 0; i < ff->processes.n; i++)
+		process_free(ff, ff->processes.at[i]);
+	spawn_close(&ff->spawn);
+	stopper_free(ff->stopper);
+	oncpu_close(ff->oncpu);
+	listener_stop(ff->listener);
+	children_free(ff->children);
+	loop_free(ff->loop);
+	proctree_free(ff->tree);
+	aggregate_free(ff->agg);
+	prefetch_free(ff->prefetch);
+	strtab_free(ff->strings);
+	vec_free(&ff->looked);
+	vec_free(&ff->processes);
+	vec_free(&ff->todo);
+	vec_free(&ff->elves);
+	vec_free(&ff->due);
+	vec_free(&ff->list);
+	vec_free(&ff->batch);
+	vec_free(&ff->to_stop);
+	vec_free(&ff->fresh);
+	vec_free(&ff->to_bury);
+	vec_free(&ff->active);
+	map_free(&ff->threads);
+	map_free(&ff->elf_by_file);
+	map_free(&ff->elf_by_stat);
+	free(ff->remote);
+	free(ff->raw);
+	free(ff->ids);
+	free(ff->frames);
+	if (ff->fs.root >= 0)
+		(void)close(ff->fs.root);
+	free(ff);
+}
+
+const char *forkflame_strerror(const struct forkflame *ff)
+{
+	return ff->err.text;
+}
+
+/* Can its memory be read? Try, with one byte of its first mapping. */
+static int check_access(struct forkflame *ff, pid_t pid)
+{
+	struct proc_maps maps = { 0 };
+	char byte;
+	int r = procfs_maps(&ff->fs, pid, &maps, NULL);
+
+	if (r == 0 && maps.maps.n) {
+		ff->remote->pid = pid;
+		r = mem_read(&ff->mem, maps.maps.at[0].start, &byte, 1);
+	}
+	proc_maps_free(&maps);
+	return r == OUT_DENIED ? session_diagnose(ff, pid) : 0;
+}
+
+int forkflame_add_pid(struct forkflame *ff, pid_t pid)
+{
+	struct proc_stat stat;
+	int r;
+
+	ff->err = ERROR_NONE;
+	r = procfs_stat(&ff->fs, pid, &stat, &ff->err);
+	if (r == OUT_GONE || (r == 0 && stat.state == 'Z'))
+		return error_set(&ff->err, -ESRCH, "no process %d", pid);
+	if (r == 0)
+		r = check_access(ff, pid);
+	if (r < 0)
+		return r;
+	if (proctree_add(ff->tree, pid, stat.start, clock_now(), false) ==
+	    PROCTREE_NONE)
+		return error_set(&ff->err, -ENOMEM, "take in process %d", pid);
+	return 0;
+}
+
+/* Who runs, by the kernel's records: of everybody, or of @command alone. */
+static int open_oncpu(struct forkflame *ff, pid_t command)
+{
+	struct error refused = ERROR_NONE;
+	int r;
+
+	if (ff->options.oncpu == FORKFLAME_ONCPU_RUNCOUNTS) {
+		(void)snprintf(ff->oncpu_reason, sizeof(ff->oncpu_reason),
+			       "asked for");
+		return 0;
+	}
+	r = oncpu_open(&ff->oncpu, -1, &refused);
+	/* An ordinary user may have the records of what he starts himself. */
+	if (r < 0 && command) {
+		refused = ERROR_NONE;
+		r = oncpu_open(&ff->oncpu, command, &refused);
+	}
+	if (r == 0)
+		return 0;
+	if (ff->options.oncpu == FORKFLAME_ONCPU_SWITCHES)
+		return error_set(&ff->err, r, "%s: %s", refused.text,
+				 strerror(-r));
+	(void)snprintf(ff->oncpu_reason, sizeof(ff->oncpu_reason), "%.200s: %s",
+		       refused.text, strerror(-r));
+	return 0;
+}
+
+int forkflame_start(struct forkflame *ff, char *const argv[], const void *mask)
+{
+	sigset_t own;
+	int r;
+
+	ff->err = ERROR_NONE;
+	if (ff->command)
+		return error_set(&ff->err, -EBUSY, "start a second command");
+	(void)pthread_sigmask(SIG_SETMASK, NULL, &own);
+	r = spawn_prepare(&ff->spawn, argv, mask ? mask : &own, &ff->err);
+	if (r < 0)
+		return r;
+	ff->command = ff->spawn.pid;
+	r = open_oncpu(ff, ff->command);
+	if (r == 0 && proctree_add(ff->tree, ff->command, 0, clock_now(),
+				   true) == PROCTREE_NONE)
+		r = error_set(&ff->err, -ENOMEM, "take in the command");
+	if (r == 0)
+		r = session_take_events(ff);
+	if (r == 0)
+		r = spawn_go(&ff->spawn, argv, &ff->err);
+	if (r < 0)
+		ff->command = 0;
+	return r;
+}
+
+void forkflame_stop(struct forkflame *ff)
+{
+	loop_break(ff->loop);
+}
+
+/* A number below @below; xorshift, good enough to keep out of step. */
+static uint64_t random_below(struct forkflame *ff, uint64_t below)
+{
+	ff->random ^= ff->random << 13;
+	ff->random ^= ff->random >> 7;
+	ff->random ^= ff->random << 17;
+	return below ? ff->random % below : 0;
+}
+
+/*
+ * When the tick after @now_ns is: near a multiple of the interval, a quarter of
+ * it early or late, so that periodic programs do not fall in step. Ticks that
+ * have passed are counted and never caught up.
+ */
+static void plan_tick(struct forkflame *ff, uint64_t now_ns)
+{
+	uint64_t interval = ff->options.interval_ns;
+	uint64_t late = nsec_since(now_ns, ff->tick_base_ns) / interval;
+
+	if (late > 1)
+		ff->counts.ticks_missed += late - 1;
+	ff->tick_base_ns += interval * (late > 1 ? late : 1);
+	ff->next_tick_ns = ff->tick_base_ns - interval / 4 +
+			   random_below(ff, interval / 2);
+	if (ff->next_tick_ns <= now_ns)
+		ff->next_tick_ns = now_ns + 1;
+}
+
+/* The moment to wake up for. */
+static uint64_t next_moment(const struct forkflame *ff)
+{
+	uint64_t at = ff->next_tick_ns;
+
+	if (session_todo_ns(ff) < at)
+		at = session_todo_ns(ff);
+	if (ff->children && ff->look_ns < at)
+		at = ff->look_ns;
+	if (ff->end_ns && ff->end_ns < at)
+		at = ff->end_ns;
+	/* One that stops late stands until it is let go. */
+	if (stopper_stuck(ff->stopper) && clock_now() + STUCK_NS < at)
+		at = clock_now() + STUCK_NS;
+	return at;
+}
+
+static void on_wake(struct forkflame *ff, const struct wake *wake)
+{
+	if (wake->token < ff->processes.n && ff->processes.at[wake->token])
+		process_gone(ff, ff->processes.at[wake->token]);
+	/* The listener's and the rings' news are taken in by the turn itself. */
+}
+
+/* Once around: wait, take in what happened, do what is due. */
+static int turn(struct forkflame *ff)
+{
+	struct wake wakes[WAKES];
+	size_t n = loop_wait(ff->loop, next_moment(ff), wakes, WAKES);
+	uint64_t now_ns = clock_now();
+	int r = 0;
+
+	stopper_reap(ff->stopper);
+	if (ff->children && now_ns >= ff->look_ns) {
+		r = children_look(ff->children, now_ns, &ff->looked);
+		ff->look_ns = now_ns + LOOK_NS;
+	}
+	if (r == 0)
+		r = session_take_events(ff);
+	for (size_t i = 0; i < n; i++)
+		on_wake(ff, &wakes[i]);
+	session_todo(ff, now_ns);
+	if (r == 0)
+		r = session_take_events(ff);
+	now_ns = clock_now();
+	if (now_ns >= ff->next_tick_ns) {
+		session_tick(ff, now_ns);
+		plan_tick(ff, clock_now());
+	}
+	if (ff->options.progress && now_ns >= ff->progress_ns) {
+		ff->options.progress(ff->options.progress_ctx, ff);
+		ff->progress_ns = now_ns + PROGRESS_NS;
+	}
+	return r;
+}
+
+static int watch_sources(struct forkflame *ff)
+{
+	const struct perfring *rings;
+	size_t n;
+	int r = 0;
+
+	if (ff->listener)
+		r = loop_watch(ff->loop, listener_fd(ff->listener),
+			       TOKEN_LISTENER);
+	n = ff->oncpu ? oncpu_fds(ff->oncpu, &rings) : 0;
+	for (size_t i = 0; r == 0 && i < n; i++)
+		r = loop_watch(ff->loop, rings[i].fd, TOKEN_ONCPU);
+	return r < 0 ? error_set(&ff->err, r, "wait for events") : 0;
+}
+
+/* What there is at the start: listen (since long), scan, drain. */
+static int begin(struct forkflame *ff)
+{
+	int r = stopper_new(&ff->stopper, ff->command, &ff->err);
+
+	if (r == 0 && !ff->command)
+		r = open_oncpu(ff, 0);
+	if (r == 0)
+		r = watch_sources(ff);
+	if (r == 0 && !ff->command)
+		r = session_rescan(ff, true);
+	ff->start_ns = clock_now();
+	ff->cpu_start_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+	ff->tick_base_ns = ff->start_ns;
+	ff->look_ns = ff->start_ns;
+	ff->progress_ns = ff->start_ns + PROGRESS_NS;
+	ff->end_ns = ff->options.duration_ns
+			     ? ff->start_ns + ff->options.duration_ns
+			     : 0;
+	ff->running = true;
+	plan_tick(ff, ff->start_ns);
+	return r;
+}
+
+/* Settle every account, stop listening. */
+static void finish(struct forkflame *ff)
+{
+	ff->end_ns = clock_now();
+	if (ff->oncpu)
+		(void)oncpu_drain(ff->oncpu);
+	for (size_t i = 0; i < ff->processes.n; i++)
+		if (ff->processes.at[i] && !ff->processes.at[i]->left)
+			process_settle(ff, ff->processes.at[i], ff->end_ns);
+	for (size_t i = 0; i < ff->processes.n; i++)
+		if (ff->processes.at[i])
+			ff->counts.verdicts[process_verdict(
+				ff->processes.at[i])]++;
+	ff->cpu_used_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID) - ff->cpu_start_ns;
+	listener_stop(ff->listener);
+	ff->listener = NULL;
+	oncpu_close(ff->oncpu);
+	ff->oncpu_was = ff->oncpu != NULL;
+	ff->oncpu = NULL;
+	ff->running = false;
+	ff->done = true;
+}
+
+int forkflame_run(struct forkflame *ff)
+{
+	int nice_before = getpriority(PRIO_PROCESS, 0);
+	int r;
+
+	ff->err = ERROR_NONE;
+	/* While we wait for a CPU, a thread may stand stopped. */
+	(void)setpriority(PRIO_PROCESS, (id_t)task_self(), -20);
+	r = begin(ff);
+	while (r == 0 && loop_breaks(ff->loop) == 0 &&
+	       !(ff->end_ns && clock_now() >= ff->end_ns)) {
+		r = session_take_events(ff);
+		if (r < 0 || !proctree_alive(ff->tree))
+			break;
+		r = turn(ff);
+	}
+	if (r < 0)
+		(void)error_set(&ff->err, r, "%s", strerror(-r));
+	finish(ff);
+	(void)setpriority(PRIO_PROCESS, (id_t)task_self(), nice_before);
+	return r;
+}

@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef SESSION_INTERNAL_H
+#define SESSION_INTERNAL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/error.h"
+#include "base/map.h"
+#include "base/strtab.h"
+#include "base/vec.h"
+#include "forkflame/forkflame.h"
+#include "linux/children.h"
+#include "linux/listener.h"
+#include "linux/loop.h"
+#include "linux/oncpu.h"
+#include "linux/procfs.h"
+#include "linux/remote.h"
+#include "linux/sched.h"
+#include "linux/spawn.h"
+#include "linux/tracee.h"
+#include "profile/aggregate.h"
+#include "profile/summary.h"
+#include "profile/weigh.h"
+#include "python/code.h"
+#include "python/frame.h"
+#include "python/prefetch.h"
+#include "python/probe.h"
+#include "python/runtime.h"
+#include "tree/proctree.h"
+
+/*
+ * One run, in pieces. struct forkflame owns all of it; it is turned by one
+ * thread:
+ *
+ *	events ──► proctree ──► process_join / _exec / _leave     session_process.c
+ *	clock  ──► who is due ──► thread_read ──► struct weigh    session_sample.c
+ *	                 │                                        session_thread.c
+ *	                 └── is there a Python, and which          session_elf.c
+ *	the end ──► views, summary                                session_report.c
+ *
+ * A process that is seen goes through these states (struct image.verdict), once
+ * for each image that it has:
+ *
+ *	PENDING ──process_probe──► SAMPLED (a Python was located; the name is that
+ *	   │                       of the outcome that it will have with one sample)
+ *	   └────────────────────► NOT_PYTHON (looked at again for some seconds: a
+ *	                           program may load a Python), UNKNOWN, DENIED
+ *
+ * A forked process shares its parent's image, whatever its state: no file is
+ * read for it. An exec gives it one of its own.
+ */
+
+/* A stack is cut to this many frames; the innermost are kept. */
+#define FRAMES_MAX 16384
+
+/*
+ * A stop is waited for so long. One that is still on its way then is read as it
+ * stands, and let go when it comes.
+ */
+#define STOP_DEADLINE_NS NSEC_PER_MSEC
+
+/* How many threads are asked to stop at once. */
+#define STOPS_MAX 8
+
+/* One program image: of one exec, shared by all that were forked from it. */
+struct image {
+	unsigned refs;
+	enum verdict verdict;
+	struct runtime rt; /* valid when verdict is SAMPLED */
+	struct codecache *codes;
+	uint32_t command; /* string id */
+	uint32_t python;  /* string id of the version text; 0: none */
+};
+
+/* A charge that may still be taken back: see process.held. */
+struct held_charge {
+	uint32_t node;
+	struct weight weight;
+};
+
+struct process;
+
+struct thread {
+	struct process *process;
+	pid_t tid;
+	uint64_t tstate;
+	uint64_t pthread;
+	pid_t native; /* its number as the interpreter has it; a forked child's is late */
+	int schedstat; /* fd; -1: opened for each read */
+	int syscall;   /* fd; -1: not opened yet */
+	struct stackhint hint;
+	struct weigh weigh;
+
+	/* What the newest stack rests on. */
+	bool proven;   /* it was read while the thread certainly did not run */
+	bool standing; /* and the thread has not run since, that we know */
+	bool empty;    /* no Python frame was on it */
+	bool newborn;  /* born in this run: no switch record, never ran */
+	uint64_t runs; /* run count at that time (run-count mode) */
+	uint64_t records;    /* switch records at that time */
+	uint64_t rec_cpu_ns; /* CPU time by switch records at that time */
+	uint64_t tick;       /* up to which ticks are answered for */
+	uint64_t look_tick;  /* run-count mode: when to look next */
+	uint64_t gap;        /* run-count mode: ticks between looks */
+	uint32_t candidate;  /* a stack that was read and is not proven yet */
+
+	bool due;  /* in session.due */
+	bool dead; /* ends after this round */
+};
+
+struct process {
+	uint32_t serial;
+	uint32_t parent; /* serial; PROCTREE_NONE for a root */
+	pid_t pid;
+	pid_t fork_tid; /* the parent's thread that forked it, 0: not known */
+	int pidfd;      /* -1: could not be had */
+	struct VEC(struct image *) images; /* the last one is the present one */
+	uint32_t image_first; /* 1 when the inherited one was only on its way to exec */
+	uint32_t node; /* of the present image in the aggregate; NONE yet */
+	struct VEC(struct thread *) threads;
+	uint64_t mark;         /* of the thread list when it was last walked */
+	bool walked;           /* the list has been walked since the exec */
+	uint64_t refresh_tick; /* when the list was last compared */
+	uint64_t born_ns, image_ns; /* birth of process, of its present image */
+	uint64_t image_cpu_ns;      /* the leader's account at the latter */
+	uint64_t left_ns;
+	bool left, gone; /* has left the tree; its pidfd says it has ended */
+	bool forked;     /* its present image is inherited */
+	bool started;    /* the command: its first exec is its beginning */
+	unsigned probes; /* how often its image was looked at */
+
+	/*
+	 * While it may only be on its way to an exec, its charges wait here: a
+	 * child between fork and exec is no worker of its parent.
+	 */
+	bool waiting;
+	struct VEC(struct held_charge) held;
+	uint64_t held_stopped, held_unstopped, held_repeated;
+
+	uint64_t samples, wall_ns, cpu_ns;
+	uint64_t first_sample_ns; /* after birth or attach; UINT64_MAX: none */
+	bool denied;
+	int status;
+	bool has_status;
+};
+
+struct threads VEC(struct thread *);
+
+/* Something to do at a moment: see session_process.c. */
+enum todo_kind {
+	TODO_PROBE, /* look at the image */
+	TODO_YOUNG, /* sample a process that was born a moment ago */
+	TODO_LEAVE, /* its pidfd said it has gone and no EXIT event came */
+};
+
+struct todo {
+	uint64_t at_ns;
+	uint32_t serial;
+	enum todo_kind kind;
+	uint64_t step_ns; /* TODO_YOUNG: until the next */
+};
+
+/* What is known of a file, by device and inode. */
+struct elf_entry {
+	uint64_t device, inode; /* as maps has them */
+	uint64_t stat_device, stat_inode;
+	uint32_t name; /* string id: the last part of its path */
+	struct elf_facts facts;
+};
+
+struct forkflame {
+	struct forkflame_options options;
+	struct error err;
+
+	/* The outside. */
+	struct procfs fs;
+	struct loop *loop;
+	struct listener *listener; /* NULL: children is the source */
+	struct children *children;
+	struct events looked; /* of children_look */
+	uint64_t look_ns;     /* children: when to look next */
+	struct oncpu *oncpu;  /* NULL: run counts are the source */
+	struct stopper *stopper;
+	struct remote *remote;
+	struct mem mem; /* over remote */
+	struct spawn spawn;
+	pid_t command; /* 0: none */
+	bool command_ended;
+	int command_status;
+	char events_reason[256], oncpu_reason[256];
+
+	/* The tree. */
+	struct proctree *tree;
+	struct VEC(struct process *) processes; /* by serial */
+	struct map threads;                     /* tid to struct thread * */
+	struct VEC(struct todo) todo;           /* a heap, the nearest first */
+
+	/* Python. */
+	struct strtab *strings;
+	struct VEC(struct elf_entry) elves;
+	struct map elf_by_file, elf_by_stat;
+	struct prefetch *prefetch;
+	struct rawframe *raw; /* FRAMES_MAX */
+	uint32_t *ids;        /* FRAMES_MAX */
+	struct frame *frames; /* FRAMES_MAX + 1 */
+	uint32_t deeper;      /* string id of the mark of a cut stack */
+
+	/* Sampling. */
+	struct threads due;
+	struct threads list;  /* those that are being looked at */
+	struct threads batch; /* read without a stop, not proven yet */
+	struct threads to_stop;
+	struct threads fresh; /* on a CPU since a moment ago: look again */
+	struct threads to_bury;
+	struct VEC(struct process *) active; /* whose thread lists to compare */
+	uint64_t tick;         /* number of the present one; 1 is the first */
+	uint64_t tick_base_ns; /* tick k is near base + k * interval */
+	uint64_t next_tick_ns;
+	uint64_t random;
+
+	/* The result. */
+	struct aggregate *agg;
+	struct counts counts;
+	uint64_t start_ns, end_ns;
+	uint64_t cpu_start_ns, cpu_used_ns; /* our own */
+	uint64_t progress_ns;
+	bool running, done;
+	bool oncpu_was; /* switch records were used, before they were closed */
+};
+
+/* session.c */
+void session_notice(struct forkflame *ff, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/* session_elf.c: what is in a file, once per file. */
+
+/*
+ * Look at the mappings of @p for an interpreter. Returns as probe_locate, with
+ * *@ret set likewise.
+ */
+int session_locate(struct forkflame *ff, struct process *p,
+		   struct runtime *ret);
+
+/*
+ * A program may live shorter than it takes to read its mappings. Is its file one
+ * that is known to hold no Python? One look, a few microseconds.
+ *
+ * Returns true with *@ret_name the string id of its name.
+ */
+bool session_first_look(struct forkflame *ff, pid_t pid, uint32_t *ret_name);
+
+/* session_process.c: the lives of processes. */
+
+/* Take all events that are there, and do what follows from them. */
+int session_take_events(struct forkflame *ff);
+
+/* Take a snapshot of /proc into the tree and do what follows. */
+int session_rescan(struct forkflame *ff, bool first);
+
+/* A pidfd said that the process has ended. */
+void process_gone(struct forkflame *ff, struct process *p);
+
+/* Do what is due of the todo heap at @now_ns. */
+void session_todo(struct forkflame *ff, uint64_t now_ns);
+
+/* When the nearest todo is due; UINT64_MAX: none. */
+uint64_t session_todo_ns(const struct forkflame *ff);
+
+/* Settle the accounts of a process at @end_ns: it ended, or the run does. */
+void process_settle(struct forkflame *ff, struct process *p, uint64_t end_ns);
+
+/* Book a charge of one of its threads. */
+void process_charge(struct forkflame *ff, struct process *p,
+		    const struct charge *charge);
+
+/* What counts for the whole process in the summary. */
+enum verdict process_verdict(const struct process *p);
+
+void process_free(struct forkflame *ff, struct process *p);
+
+static inline struct image *process_image(const struct process *p)
+{
+	return p->images.at[p->images.n - 1];
+}
+
+/* Why may we not read @pid? Appends the cause and the remedy to ff->err. */
+int session_diagnose(struct forkflame *ff, pid_t pid);
+
+/* session_thread.c: threads, their accounts, and reading their stacks. */
+
+/*
+ * Bring the threads of @p up to date with the interpreter's list. Cheap when it
+ * has not changed.
+ */
+int process_refresh(struct forkflame *ff, struct process *p);
+
+/*
+ * The thread of a process that was just forked, from its parent's thread that
+ * forked it. NULL when that is not known, or memory is gone.
+ */
+struct thread *thread_inherit(struct forkflame *ff, struct process *p,
+			      const struct process *parent);
+
+/* It ended at @end_ns, or is let go. Frees it. */
+void thread_end(struct forkflame *ff, struct thread *t, uint64_t end_ns);
+
+/* The newest stack also answers for the next @ticks ticks. */
+void thread_repeat(struct forkflame *ff, struct thread *t, uint64_t ticks);
+
+/* Put it in the list of those to be looked at in the next tick. */
+void thread_make_due(struct forkflame *ff, struct thread *t);
+
+/* The scheduler's account; 0 or an outcome. */
+int thread_account(struct forkflame *ff, struct thread *t,
+		   struct sched_account *ret);
+
+/*
+ * Read the stack of a thread that does not run into ff->raw, and capture its
+ * code objects. *@ret_n frames, *@ret_cut when deeper ones were left out.
+ */
+int thread_read(struct forkflame *ff, struct thread *t, size_t *ret_n,
+		bool *ret_cut);
+
+/* What was read, as a node of the aggregate; needs no target any more. */
+uint32_t thread_decode(struct forkflame *ff, struct thread *t, size_t n,
+		       bool cut);
+
+/* session_sample.c: one tick. */
+
+void session_tick(struct forkflame *ff, uint64_t now_ns);
+
+/*
+ * Sample the threads of one process now, out of turn; without @may_stop only
+ * those that need not be stopped for it.
+ */
+void session_sample_process(struct forkflame *ff, struct process *p,
+			    bool may_stop);
+
+#endif

@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <string.h>
+
+#include "linux/clock.h"
+#include "profile/out.h"
+#include "profile/summary.h"
+#include "session_internal.h"
+
+/* What a run has to say: progress, views, the summary. */
+
+static const char *const value_names[] = {
+	[FORKFLAME_WALL] = "wall",
+	[FORKFLAME_CPU] = "cpu",
+	[FORKFLAME_SAMPLES] = "samples",
+};
+
+static void count_verdicts(const struct forkflame *ff,
+			   struct forkflame_progress *ret)
+{
+	for (size_t i = 0; i < ff->processes.n; i++) {
+		const struct process *p = ff->processes.at[i];
+		enum verdict verdict;
+
+		if (!p || !p->images.n)
+			continue;
+		verdict = process_verdict(p);
+		/* Before its first charge, a located Python counts as well. */
+		if (verdict == VERDICT_SAMPLED ||
+		    (ff->running && verdict == VERDICT_TOO_SHORT))
+			ret->processes_sampled++;
+		ret->processes_denied += verdict == VERDICT_DENIED;
+		ret->processes_unknown += verdict == VERDICT_UNKNOWN;
+	}
+}
+
+void forkflame_progress(struct forkflame *ff, struct forkflame_progress *ret)
+{
+	uint64_t now_ns = ff->done ? ff->end_ns : clock_now();
+	struct forkflame_progress progress = {
+		.size = ret->size,
+		.elapsed_ns = ff->start_ns ? nsec_since(now_ns, ff->start_ns)
+					   : 0,
+		.processes_seen = proctree_count(ff->tree),
+		.processes_alive = proctree_alive(ff->tree),
+		.samples = counts_taken(&ff->counts),
+		.dropped = counts_dropped(&ff->counts),
+		.ticks = ff->counts.ticks,
+		.ticks_missed = ff->counts.ticks_missed,
+		.command_pid = ff->command,
+		.command_ended = ff->command_ended,
+		.command_status = ff->command_status,
+	};
+
+	count_verdicts(ff, &progress);
+	memcpy(ret, &progress,
+	       ret->size < sizeof(progress) ? ret->size : sizeof(progress));
+}
+
+bool forkflame_process(struct forkflame *ff, uint32_t index,
+		       struct forkflame_process *ret)
+{
+	struct forkflame_process process = { .size = ret->size };
+
+	if (index >= ff->processes.n)
+		return false;
+	if (ff->processes.at[index]) {
+		process.pid = ff->processes.at[index]->pid;
+		process.has_samples = ff->processes.at[index]->samples > 0;
+	}
+	memcpy(ret, &process,
+	       ret->size < sizeof(process) ? ret->size : sizeof(process));
+	return true;
+}
+
+static void json_id(const struct forkflame *ff, struct json *j, const char *key,
+		    uint32_t id)
+{
+	size_t len;
+	const char *text = strtab_get(ff->strings, id, &len);
+
+	json_key(j, key);
+	if (len || !strcmp(key, "command"))
+		json_string(j, text, len);
+	else
+		json_text(j, NULL);
+}
+
+/* A time since the start of the run; what began before it is at 0. */
+static void json_time(const struct forkflame *ff, struct json *j,
+		      const char *key, uint64_t at_ns)
+{
+	json_put_u64(j, key, nsec_since(at_ns, ff->start_ns));
+}
+
+static void json_images(const struct forkflame *ff, const struct process *p,
+			struct json *j)
+{
+	json_key(j, "images");
+	json_open(j, '[');
+	for (size_t i = p->image_first; i < p->images.n; i++) {
+		const struct image *image = p->images.at[i];
+		enum verdict verdict = image->verdict;
+
+		if (verdict == VERDICT_PENDING)
+			verdict = VERDICT_GONE;
+		json_open(j, '{');
+		json_id(ff, j, "command", image->command);
+		json_id(ff, j, "python", image->python);
+		json_put_text(j, "verdict", verdict_name(verdict));
+		json_close(j, '}');
+	}
+	json_close(j, ']');
+}
+
+static void json_member(const struct forkflame *ff, const struct process *p,
+			struct json *j)
+{
+	json_open(j, '{');
+	json_put_u64(j, "serial", p->serial);
+	json_put_u64(j, "pid", (uint64_t)p->pid);
+	json_key(j, "parent_serial");
+	if (p->parent == PROCTREE_NONE)
+		json_text(j, NULL);
+	else
+		json_u64(j, p->parent);
+	json_key(j, "parent");
+	if (p->parent == PROCTREE_NONE)
+		json_text(j, NULL);
+	else
+		json_u64(j, (uint64_t)ff->processes.at[p->parent]->pid);
+	json_put_text(j, "verdict", verdict_name(process_verdict(p)));
+	json_images(ff, p, j);
+	json_time(ff, j, "born_ns", p->born_ns);
+	json_key(j, "left_ns");
+	if (p->left)
+		json_u64(j, nsec_since(p->left_ns, ff->start_ns));
+	else
+		json_text(j, NULL);
+	json_key(j, "status");
+	if (p->has_status)
+		json_i64(j, p->status);
+	else
+		json_text(j, NULL);
+	json_put_u64(j, "samples", p->samples);
+	json_put_u64(j, "wall_ns", p->wall_ns);
+	json_put_u64(j, "cpu_ns", p->cpu_ns);
+	json_key(j, "first_sample_ns");
+	if (p->first_sample_ns == UINT64_MAX)
+		json_text(j, NULL);
+	else
+		json_u64(j, p->first_sample_ns);
+	json_close(j, '}');
+}
+
+static struct summary summary_of(const struct forkflame *ff,
+				 enum forkflame_value value)
+{
+	return (struct summary){
+		.counts = &ff->counts,
+		.version = forkflame_version(),
+		.mode = value_names[value],
+		.events = ff->children ? "children" : "connector",
+		.events_reason = ff->events_reason[0] ? ff->events_reason
+						      : NULL,
+		.oncpu = ff->oncpu || ff->oncpu_was ? "switches" : "runcounts",
+		.oncpu_reason = ff->oncpu_reason[0] ? ff->oncpu_reason : NULL,
+		.duration_ns = nsec_since(ff->end_ns, ff->start_ns),
+		.interval_ns = ff->options.interval_ns,
+		.profiler_cpu_ns = ff->cpu_used_ns,
+	};
+}
+
+static int write_str(struct str *s, forkflame_write_fn write, void *ctx)
+{
+	int r = s->failed ? -ENOMEM : write(ctx, s->at, s->len);
+
+	str_free(s);
+	return r;
+}
+
+int forkflame_summary(struct forkflame *ff,
+		      enum forkflame_summary_format format,
+		      enum forkflame_value value, forkflame_write_fn write,
+		      void *ctx)
+{
+	struct summary summary = summary_of(ff, value);
+	struct str text = { 0 };
+	struct json j = { .to = &text };
+
+	if (format == FORKFLAME_TEXT) {
+		summary_text(&summary, &text);
+		return write_str(&text, write, ctx);
+	}
+	json_open(&j, '{');
+	summary_json(&summary, &j);
+	json_key(&j, "members");
+	json_open(&j, '[');
+	for (size_t i = 0; i < ff->processes.n; i++)
+		if (ff->processes.at[i])
+			json_member(ff, ff->processes.at[i], &j);
+	json_close(&j, ']');
+	json_close(&j, '}');
+	str_puts(&text, "\n");
+	return write_str(&text, write, ctx);
+}
+
+int forkflame_write(struct forkflame *ff, const struct forkflame_view *view,
+		    forkflame_write_fn write, void *ctx)
+{
+	static const enum out_value values[] = {
+		[FORKFLAME_WALL] = OUT_WALL,
+		[FORKFLAME_CPU] = OUT_CPU,
+		[FORKFLAME_SAMPLES] = OUT_SAMPLES,
+	};
+	struct summary summary = summary_of(ff, view->value);
+	struct out_options options = {
+		.value = values[view->value],
+		.only = view->only < 0 ? AGGREGATE_NONE : (uint32_t)view->only,
+		.title = view->title,
+	};
+	struct str text = { 0 };
+	struct json j = { .to = &text };
+	int r;
+
+	if (view->format == FORKFLAME_COLLAPSED)
+		return out_collapsed(ff->agg, &options, write, ctx);
+	json_open(&j, '{');
+	summary_json(&summary, &j);
+	json_close(&j, '}');
+	options.summary = text.at;
+	r = text.failed ? -ENOMEM
+			: out_flamegraph(ff->agg, &options, write, ctx);
+	str_free(&text);
+	return r;
+}

@@ -1,0 +1,609 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <time.h>
+
+#include "base/outcome.h"
+#include "linux/clock.h"
+#include "session_internal.h"
+
+/*
+ * One tick. A thread is looked at when it may have run since its newest sample;
+ * all others stand as they stood, and cost nothing.
+ *
+ * There are three ways to a sample:
+ *  1. off its CPU by the switch records: read, drain the records, and if there
+ *     is none of it since, the stack is proven; the thread may sleep, or have been
+ *     pushed aside (by us, most often) and wait for its turn;
+ *  2. off its CPU by /proc/TID/syscall, and the same run count before and after:
+ *     the same proof, for threads without a record, and where there are none;
+ *  3. on a CPU: stop, read, let go, and only then decode. One that does not stop
+ *     in time stands in the kernel: it is read too, and let go when it stops.
+ *
+ * Which of them it was is not known to what follows: session_accept.
+ */
+
+/* Reads that were overtaken by the thread are tried so often, then it is stopped. */
+#define ROUNDS 3
+
+/*
+ * A thread that was given a CPU less than this ago is not stopped yet. On its way
+ * out of a system call that the kernel does not restart (epoll_wait, recv with a
+ * timeout, sigtimedwait) a stop would make it fail with EINTR; and one that wakes
+ * for a moment only is soon asleep again, and then needs no stop.
+ */
+#define FRESH_NS (50 * NSEC_PER_USEC)
+
+static void drop(struct forkflame *ff, enum drop why)
+{
+	ff->counts.drops[why]++;
+}
+
+/* An attempt came to @r, which is no stack. */
+static void refuse(struct forkflame *ff, struct thread *t, int r)
+{
+	struct process *p = t->process;
+
+	switch (r) {
+	case OUT_GONE:
+		drop(ff, DROP_GONE);
+		/* The leader's end is told by the pidfd, with its time. */
+		if (t->tid != p->pid && !t->dead && vec_push(&ff->to_bury, t))
+			t->dead = true;
+		return;
+	case OUT_DENIED:
+		drop(ff, DROP_DENIED);
+		p->denied = true;
+		break;
+	case OUT_BUSY:
+		drop(ff, DROP_BUSY);
+		break;
+	case OUT_UNKNOWN:
+		drop(ff, DROP_MOVED);
+		p->walked = false;
+		break;
+	default:
+		drop(ff, DROP_TORN);
+		break;
+	}
+	thread_make_due(ff, t);
+}
+
+/* What a stack that was read says of the thread. */
+struct reading {
+	uint32_t node;
+	uint64_t since_ns; /* the stack is known to stand since then */
+	uint64_t now_ns;   /* when it was read */
+	bool proven;       /* read while the thread did not run */
+	bool running;      /* on a CPU, or could be */
+	bool stopped;      /* by us */
+};
+
+static void count_taken(struct forkflame *ff, struct process *p, bool stopped)
+{
+	if (stopped)
+		ff->counts.stopped++;
+	else
+		ff->counts.unstopped++;
+	if (p->waiting && stopped)
+		p->held_stopped++;
+	else if (p->waiting)
+		p->held_unstopped++;
+}
+
+/* A sample. Book what it ends, and remember what the stack rests on. */
+static void accept(struct forkflame *ff, struct thread *t,
+		   const struct reading *reading)
+{
+	const struct oncpu_thread *rec = NULL;
+	struct charge charges[WEIGH_CHARGES];
+	struct process *p = t->process;
+	struct sched_account account = { .cpu_ns = t->weigh.cpu_ns };
+	unsigned n;
+	int r = reading->node == AGGREGATE_NONE ? OUT_TORN : 0;
+
+	if (r == 0)
+		r = thread_account(ff, t, &account);
+	/* OUT_UNKNOWN: a kernel that keeps no accounts. */
+	if (r != 0 && r != OUT_UNKNOWN) {
+		refuse(ff, t, r);
+		return;
+	}
+	if (ff->oncpu)
+		rec = oncpu_find(ff->oncpu, t->tid);
+	if (t->proven && rec && rec->woke_ns)
+		weigh_stood(&t->weigh, rec->woke_ns);
+	/* It stood through the ticks between. */
+	if (t->proven && ff->tick > t->tick + 1)
+		thread_repeat(ff, t, ff->tick - t->tick - 1);
+	n = weigh_sample(&t->weigh, reading->node, reading->since_ns,
+			 reading->now_ns, account.cpu_ns, reading->running,
+			 charges);
+	for (unsigned i = 0; i < n; i++)
+		process_charge(ff, p, &charges[i]);
+	count_taken(ff, p, reading->stopped);
+	if (p->first_sample_ns == UINT64_MAX)
+		p->first_sample_ns = nsec_since(reading->now_ns, p->born_ns);
+	t->tick = ff->tick;
+	t->runs = account.runs;
+	t->proven = t->standing = reading->proven;
+	if (rec) {
+		t->records = rec->records;
+		t->rec_cpu_ns = rec->cpu_ns;
+		if (rec->on && reading->now_ns > rec->in_ns)
+			t->rec_cpu_ns += reading->now_ns - rec->in_ns;
+		oncpu_seen(ff->oncpu, t->tid);
+	}
+	if (!reading->proven)
+		thread_make_due(ff, t);
+}
+
+/* Read and decode. Returns 0 with the node, or an outcome. */
+static int read_stack(struct forkflame *ff, struct thread *t, uint32_t *ret)
+{
+	bool cut;
+	size_t n;
+	int r = thread_read(ff, t, &n, &cut);
+
+	if (r != 0)
+		return r;
+	t->empty = n == 0;
+	*ret = thread_decode(ff, t, n, cut);
+	return 0;
+}
+
+/* Is it asleep, right now, by the kernel's own waiting for it? */
+static int asleep(struct forkflame *ff, struct thread *t)
+{
+	int r = 0;
+
+	if (t->syscall < 0)
+		r = sched_open(ff->fs.root, t->process->pid, t->tid, "syscall",
+			       &t->syscall);
+	return r != 0 ? r : sched_asleep(t->syscall);
+}
+
+/*
+ * The run count has not changed: the proven stack still stands. In run-count mode
+ * it is looked at in growing intervals; a change brings it back to every tick.
+ */
+static void still_standing(struct forkflame *ff, struct thread *t,
+			   uint64_t now_ns)
+{
+	uint64_t most = NSEC_PER_SEC / ff->options.interval_ns;
+
+	weigh_stood(&t->weigh, now_ns);
+	thread_repeat(ff, t, nsec_since(ff->tick, t->tick));
+	t->standing = true;
+	t->gap += t->gap / 4 + 1;
+	if (t->gap > most)
+		t->gap = most ? most : 1;
+	t->look_tick = ff->tick + t->gap;
+}
+
+/* The second way. Returns 0 when done, OUT_BUSY when it runs, or an outcome. */
+static int sample_by_count(struct forkflame *ff, struct thread *t)
+{
+	struct sched_account before, after;
+	struct reading reading = { .proven = true };
+	int r = 0;
+
+	for (int round = 0; round < ROUNDS; round++) {
+		r = thread_account(ff, t, &before);
+		if (r != 0)
+			return r == OUT_UNKNOWN ? OUT_BUSY : r;
+		if (t->proven && before.runs == t->runs) {
+			still_standing(ff, t, clock_now());
+			return 0;
+		}
+		r = asleep(ff, t);
+		if (r != 0)
+			return r;
+		r = read_stack(ff, t, &reading.node);
+		if (thread_account(ff, t, &after) != 0)
+			return OUT_GONE;
+		if (r == OUT_GONE || r == OUT_DENIED)
+			return r;
+		if (after.runs != before.runs)
+			continue;
+		if (r != 0)
+			return r;
+		reading.now_ns = reading.since_ns = clock_now();
+		accept(ff, t, &reading);
+		t->gap = 1;
+		t->look_tick = ff->tick + 1;
+		return 0;
+	}
+	return OUT_BUSY;
+}
+
+/* Whether the switch records can vouch for @t; *@ret_on: it is on a CPU. */
+static bool vouched(const struct forkflame *ff, const struct thread *t,
+		    const struct oncpu_thread **ret)
+{
+	if (!ff->oncpu)
+		return false;
+	*ret = oncpu_find(ff->oncpu, t->tid);
+	return *ret ? (*ret)->known : t->newborn;
+}
+
+static void put(struct forkflame *ff, struct thread *t, bool stop)
+{
+	bool there = stop ? vec_push(&ff->to_stop, t) : vec_push(&ff->batch, t);
+
+	if (!there)
+		thread_make_due(ff, t);
+}
+
+/* Look again in this tick, after FRESH_NS. */
+static void put_fresh(struct forkflame *ff, struct thread *t)
+{
+	if (!vec_push(&ff->fresh, t))
+		thread_make_due(ff, t);
+}
+
+/*
+ * The first way, first half: read it. What was read counts once settle_batch has
+ * looked at the records again.
+ */
+static void read_candidate(struct forkflame *ff, struct thread *t,
+			   const struct oncpu_thread *rec)
+{
+	int r;
+
+	t->records = rec ? rec->records : 0;
+	r = read_stack(ff, t, &t->candidate);
+	if (r == 0)
+		put(ff, t, false);
+	else
+		refuse(ff, t, r);
+}
+
+/*
+ * A thread on a CPU whose stack was empty: whether it still is takes one read of
+ * one pointer, and no stop.
+ */
+static bool still_empty(struct forkflame *ff, struct thread *t)
+{
+	struct reading reading = { .running = true };
+
+	if (!t->empty || read_stack(ff, t, &reading.node) != 0 || !t->empty)
+		return false;
+	reading.now_ns = reading.since_ns = clock_now();
+	accept(ff, t, &reading);
+	return true;
+}
+
+/* Send a thread on the way that fits it. */
+static void sample_thread(struct forkflame *ff, struct thread *t)
+{
+	const struct oncpu_thread *rec = NULL;
+	int r;
+
+	if (vouched(ff, t, &rec)) {
+		if (!rec || !rec->on)
+			read_candidate(ff, t, rec);
+		else if (rec->in_ns + FRESH_NS > clock_now())
+			put_fresh(ff, t);
+		else if (!still_empty(ff, t))
+			put(ff, t, true);
+		return;
+	}
+	r = sample_by_count(ff, t);
+	if (r == OUT_BUSY)
+		put(ff, t, true);
+	else if (r != 0)
+		refuse(ff, t, r);
+}
+
+/* Records were lost: who runs and who has run is not known any more. */
+static void lose_sight(struct forkflame *ff)
+{
+	for (size_t i = 0; i < ff->processes.n; i++) {
+		struct process *p = ff->processes.at[i];
+
+		for (size_t k = 0; p && k < p->threads.n; k++) {
+			p->threads.at[k]->newborn = false;
+			p->threads.at[k]->proven = false;
+			thread_make_due(ff, p->threads.at[k]);
+		}
+	}
+}
+
+/*
+ * The first way, second half: those without a new record are proven. The others
+ * have run meanwhile and go back to the list, unless it is the last round: then
+ * one that is on a CPU is stopped, and one that is not is left for the next tick
+ * (a stop would fail the system call that it sleeps in).
+ */
+static void settle_batch(struct forkflame *ff, bool last)
+{
+	uint64_t now_ns = clock_now();
+
+	if (!oncpu_drain(ff->oncpu))
+		lose_sight(ff);
+	for (size_t i = 0; i < ff->batch.n; i++) {
+		struct thread *t = ff->batch.at[i];
+		struct reading reading = { .node = t->candidate,
+					   .now_ns = now_ns,
+					   .since_ns = now_ns,
+					   .proven = true,
+					   .running = true };
+		const struct oncpu_thread *rec = NULL;
+
+		if (vouched(ff, t, &rec) &&
+		    (rec ? rec->records : 0) == t->records) {
+			if (rec) {
+				reading.since_ns = rec->out_ns;
+				reading.running = rec->away;
+			}
+			accept(ff, t, &reading);
+		} else if (!last) {
+			if (!vec_push(&ff->list, t))
+				thread_make_due(ff, t);
+		} else if (rec && rec->on) {
+			put(ff, t, true);
+		} else {
+			refuse(ff, t, OUT_TORN);
+		}
+	}
+	ff->batch.n = 0;
+}
+
+/* One stopped thread: read it, let it go, then do the rest. */
+static void sample_stopped(struct forkflame *ff, struct thread *t,
+			   struct stop *stop)
+{
+	struct reading reading = { .now_ns = stop->stopped_ns,
+				   .since_ns = stop->stopped_ns,
+				   .running = true,
+				   .stopped = true };
+	bool cut = false;
+	size_t n = 0;
+	int r = thread_read(ff, t, &n, &cut);
+
+	stopper_end(ff->stopper, stop);
+	held_add(&ff->counts.held, nsec_since(clock_now(), stop->asked_ns));
+	if (r != 0) {
+		refuse(ff, t, r);
+		return;
+	}
+	t->empty = n == 0;
+	reading.node = thread_decode(ff, t, n, cut);
+	accept(ff, t, &reading);
+}
+
+/*
+ * One that was asked to stop and has not by the deadline. It is in the kernel, or
+ * has no CPU, and will stop before it executes another instruction of its own: so
+ * its stack stands as if it were stopped, and is read as it is.
+ */
+static void sample_frozen(struct forkflame *ff, struct thread *t)
+{
+	const struct oncpu_thread *rec = NULL;
+	struct reading reading = { .running = true };
+	int r = read_stack(ff, t, &reading.node);
+
+	if (r != 0) {
+		refuse(ff, t, r);
+		return;
+	}
+	if (vouched(ff, t, &rec) && rec)
+		reading.running = rec->on || rec->away;
+	reading.now_ns = reading.since_ns = clock_now();
+	accept(ff, t, &reading);
+}
+
+/*
+ * The kernel refuses to stop a thread on its way out with the same EPERM as one
+ * that it does not let us have: but then its memory is gone.
+ */
+static bool is_ending(struct forkflame *ff, const struct thread *t)
+{
+	char byte;
+
+	ff->remote->pid = t->process->pid;
+	return mem_read(&ff->mem, t->tstate, &byte, 1) == OUT_GONE;
+}
+
+/* Ask one to stop. */
+static void ask(struct forkflame *ff, struct thread *t, struct stop *stop)
+{
+	int r = stopper_begin(ff->stopper, t->tid, stop);
+
+	if (r == OUT_BUSY) /* asked in an earlier tick, and not stopped yet */
+		sample_frozen(ff, t);
+	else if (r == OUT_DENIED && is_ending(ff, t))
+		refuse(ff, t, OUT_GONE);
+	else if (r != 0)
+		refuse(ff, t, r);
+}
+
+/* The third way, for up to STOPS_MAX threads at once. */
+static void stop_some(struct forkflame *ff, struct thread **threads, size_t n)
+{
+	struct stop stops[STOPS_MAX];
+
+	for (size_t i = 0; i < n; i++)
+		ask(ff, threads[i], &stops[i]);
+	stopper_wait(ff->stopper, stops, n, clock_now() + STOP_DEADLINE_NS);
+	for (size_t i = 0; i < n; i++) {
+		if (stops[i].state == STOP_STOPPED)
+			sample_stopped(ff, threads[i], &stops[i]);
+		else if (stops[i].state == STOP_STUCK)
+			sample_frozen(ff, threads[i]);
+		else if (stops[i].asked_ns)
+			refuse(ff, threads[i], OUT_GONE);
+	}
+}
+
+/* Threads that turned out to have ended. */
+static void bury(struct forkflame *ff)
+{
+	for (size_t i = 0; i < ff->to_bury.n; i++)
+		thread_end(ff, ff->to_bury.at[i], clock_now());
+	ff->to_bury.n = 0;
+}
+
+/* Move the threads that are due (of @only, if given) to the list. */
+static void take_due(struct forkflame *ff, const struct process *only)
+{
+	size_t kept = 0;
+
+	ff->list.n = 0;
+	for (size_t i = 0; i < ff->due.n; i++) {
+		struct thread *t = ff->due.at[i];
+
+		if ((only && t->process != only) || !vec_push(&ff->list, t))
+			ff->due.at[kept++] = t;
+		else
+			t->due = false;
+	}
+	ff->due.n = kept;
+}
+
+/* Wait until those who had just got a CPU are fit to be looked at. */
+static void await_fresh(struct forkflame *ff, bool last)
+{
+	struct timespec wait = { .tv_nsec = FRESH_NS };
+
+	if (!ff->fresh.n)
+		return;
+	if (!last)
+		(void)nanosleep(&wait, NULL);
+	for (size_t i = 0; i < ff->fresh.n; i++) {
+		if (last || !vec_push(&ff->list, ff->fresh.at[i]))
+			thread_make_due(ff, ff->fresh.at[i]);
+	}
+	ff->fresh.n = 0;
+}
+
+static void stop_all(struct forkflame *ff)
+{
+	for (size_t i = 0; i < ff->to_stop.n; i += STOPS_MAX)
+		stop_some(ff, ff->to_stop.at + i,
+			  ff->to_stop.n - i < STOPS_MAX ? ff->to_stop.n - i
+							: STOPS_MAX);
+}
+
+/*
+ * Sample all that are due, of @only if given. Without @may_stop those that would
+ * have to be stopped stay due.
+ */
+static void sample_due(struct forkflame *ff, const struct process *only,
+		       bool may_stop)
+{
+	take_due(ff, only);
+	ff->to_stop.n = 0;
+	for (int round = 1; ff->list.n; round++) {
+		size_t n = ff->list.n;
+
+		for (size_t i = 0; i < n; i++)
+			sample_thread(ff, ff->list.at[i]);
+		ff->list.n = 0;
+		await_fresh(ff, round == ROUNDS || !may_stop);
+		if (ff->oncpu)
+			settle_batch(ff, round == ROUNDS);
+	}
+	if (may_stop)
+		stop_all(ff);
+	for (size_t i = 0; !may_stop && i < ff->to_stop.n; i++)
+		thread_make_due(ff, ff->to_stop.at[i]);
+	bury(ff);
+}
+
+static void refresh(struct forkflame *ff, struct process *p)
+{
+	int r;
+
+	if (p->refresh_tick == ff->tick)
+		return;
+	p->refresh_tick = ff->tick;
+	r = process_refresh(ff, p);
+	if (r == OUT_DENIED)
+		p->denied = true;
+}
+
+static bool is_python(const struct process *p)
+{
+	return !p->left && process_image(p)->verdict == VERDICT_SAMPLED;
+}
+
+/* By the records: who has run is due, and the thread list of its process too. */
+static void find_due(struct forkflame *ff)
+{
+	const struct oncpu_thread *rec;
+	uint64_t at;
+	pid_t tid;
+
+	if (!oncpu_drain(ff->oncpu))
+		lose_sight(ff);
+	while ((tid = oncpu_next(ff->oncpu)) != 0) {
+		if (map_get(&ff->threads, (uint64_t)tid, &at)) {
+			thread_make_due(ff, (struct thread *)(uintptr_t)at);
+			continue;
+		}
+		rec = oncpu_find(ff->oncpu, tid);
+		at = rec ? proctree_find(ff->tree, rec->pid) : PROCTREE_NONE;
+		if (at < ff->processes.n && ff->processes.at[at] &&
+		    is_python(ff->processes.at[at]))
+			refresh(ff, ff->processes.at[at]);
+	}
+}
+
+/* Without records: all whose time for a look has come. */
+static void find_due_by_count(struct forkflame *ff)
+{
+	for (size_t i = 0; i < ff->processes.n; i++) {
+		struct process *p = ff->processes.at[i];
+
+		if (!p || !is_python(p))
+			continue;
+		if (!p->walked)
+			refresh(ff, p);
+		for (size_t k = 0; k < p->threads.n; k++)
+			if (p->threads.at[k]->look_tick <= ff->tick)
+				thread_make_due(ff, p->threads.at[k]);
+	}
+}
+
+/* The thread lists of those processes that have something due. */
+static void refresh_due(struct forkflame *ff)
+{
+	ff->active.n = 0;
+	for (size_t i = 0; i < ff->due.n; i++) {
+		struct process *p = ff->due.at[i]->process;
+
+		/* Twice in the list does no harm: the second time is free. */
+		if (p->refresh_tick != ff->tick)
+			(void)vec_push(&ff->active, p);
+	}
+	for (size_t i = 0; i < ff->active.n; i++)
+		refresh(ff, ff->active.at[i]);
+}
+
+void session_tick(struct forkflame *ff, uint64_t now_ns)
+{
+	(void)now_ns;
+	ff->tick++;
+	ff->counts.ticks++;
+	if (ff->oncpu)
+		find_due(ff);
+	else
+		find_due_by_count(ff);
+	refresh_due(ff);
+	sample_due(ff, NULL, true);
+}
+
+void session_sample_process(struct forkflame *ff, struct process *p,
+			    bool may_stop)
+{
+	if (!is_python(p))
+		return;
+	if (!p->threads.n)
+		(void)process_refresh(ff, p);
+	if (ff->oncpu)
+		find_due(ff);
+	for (size_t i = 0; !ff->oncpu && i < p->threads.n; i++)
+		thread_make_due(ff, p->threads.at[i]);
+	sample_due(ff, p, may_stop);
+}

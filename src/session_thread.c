@@ -1,0 +1,412 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/outcome.h"
+#include "linux/clock.h"
+#include "session_internal.h"
+
+/* A walk of the thread list goes into an array of this size, then a larger one. */
+#define THREADS_FIRST 64
+
+static void thread_free(struct thread *t)
+{
+	if (!t)
+		return;
+	if (t->schedstat >= 0)
+		(void)close(t->schedstat);
+	if (t->syscall >= 0)
+		(void)close(t->syscall);
+	stackhint_free(&t->hint);
+	free(t);
+}
+
+int thread_account(struct forkflame *ff, struct thread *t,
+		   struct sched_account *ret)
+{
+	int fd = t->schedstat;
+	int r;
+
+	/* Out of fds: open it for this one reading. */
+	if (fd < 0) {
+		r = sched_open(ff->fs.root, t->process->pid, t->tid,
+			       "schedstat", &fd);
+		if (r != 0)
+			return r;
+	}
+	r = sched_read(fd, ret);
+	if (t->schedstat < 0)
+		(void)close(fd);
+	return r;
+}
+
+void thread_make_due(struct forkflame *ff, struct thread *t)
+{
+	t->standing = false;
+	if (t->due || t->dead)
+		return;
+	/* Without memory it is found again with its next record. */
+	if (vec_push(&ff->due, t))
+		t->due = true;
+}
+
+/*
+ * Where a thread's time begins. The leader begins with its image; one that was
+ * there when we came, with us; one that was born since, with its first switch
+ * record, or, where there are none, when it was found.
+ */
+static void begin_weights(struct forkflame *ff, struct thread *t, bool old)
+{
+	const struct oncpu_thread *seen = NULL;
+	const struct process *p = t->process;
+	struct sched_account account = { 0 };
+	uint64_t birth_ns = clock_now();
+
+	if (t->tid == p->pid) {
+		weigh_begin(&t->weigh, p->image_ns, p->image_cpu_ns);
+		return;
+	}
+	if (ff->oncpu && !old)
+		seen = oncpu_find(ff->oncpu, t->tid);
+	if (seen && seen->first_ns >= p->image_ns)
+		birth_ns = seen->first_ns;
+	/* What it has used before belongs to nobody here. */
+	if (old)
+		(void)thread_account(ff, t, &account);
+	weigh_begin(&t->weigh, birth_ns, account.cpu_ns);
+}
+
+/*
+ * A new thread of @p.
+ *
+ * @old  it was there when the process was taken in: its account counts from now
+ *
+ * Returns 0 with *@ret; OUT_GONE when there is no such thread; -ENOMEM.
+ */
+static int thread_new(struct forkflame *ff, struct process *p, pid_t tid,
+		      uint64_t tstate, bool old, struct thread **ret)
+{
+	struct thread *t = calloc(1, sizeof(*t));
+	int r;
+
+	if (!t)
+		return -ENOMEM;
+	*t = (struct thread){ .process = p,
+			      .tid = tid,
+			      .tstate = tstate,
+			      .schedstat = -1,
+			      .syscall = -1,
+			      .gap = 1,
+			      .newborn = !old,
+			      .tick = ff->tick };
+	r = sched_open(ff->fs.root, p->pid, tid, "schedstat", &t->schedstat);
+	if (r == -EMFILE || r == -ENFILE)
+		r = 0;
+	if (r == 0 &&
+	    (!vec_reserve(&p->threads, 1) ||
+	     !map_put(&ff->threads, (uint64_t)tid, (uint64_t)(uintptr_t)t)))
+		r = -ENOMEM;
+	if (r != 0) {
+		thread_free(t);
+		return r;
+	}
+	p->threads.at[p->threads.n++] = t;
+	begin_weights(ff, t, old);
+	ff->counts.threads++;
+	thread_make_due(ff, t);
+	*ret = t;
+	return 0;
+}
+
+static struct thread *thread_find(const struct process *p, pid_t tid)
+{
+	for (size_t i = 0; i < p->threads.n; i++)
+		if (p->threads.at[i]->tid == tid)
+			return p->threads.at[i];
+	return NULL;
+}
+
+struct thread *thread_inherit(struct forkflame *ff, struct process *p,
+			      const struct process *parent)
+{
+	const struct thread *from = thread_find(parent, p->fork_tid);
+	struct thread *t = NULL;
+
+	if (!from || thread_new(ff, p, p->pid, from->tstate, false, &t) != 0)
+		return NULL;
+	t->pthread = from->pthread;
+	t->native = from->native;
+	return t;
+}
+
+/*
+ * The account at the end. The file of a zombie still answers; of one that was
+ * reaped, the switch records know what it used since its newest sample.
+ */
+static uint64_t final_cpu(struct forkflame *ff, struct thread *t)
+{
+	const struct oncpu_thread *rec = NULL;
+	struct sched_account account;
+	uint64_t cpu_ns = t->weigh.cpu_ns;
+
+	if (thread_account(ff, t, &account) == 0)
+		return account.cpu_ns;
+	if (ff->oncpu)
+		rec = oncpu_find(ff->oncpu, t->tid);
+	if (rec && rec->cpu_ns > t->rec_cpu_ns)
+		cpu_ns += rec->cpu_ns - t->rec_cpu_ns;
+	return cpu_ns;
+}
+
+void thread_repeat(struct forkflame *ff, struct thread *t, uint64_t ticks)
+{
+	weigh_repeat(&t->weigh, ticks);
+	ff->counts.repeated += ticks;
+	if (t->process->waiting)
+		t->process->held_repeated += ticks;
+	t->tick += ticks;
+}
+
+static void remove_from_due(struct forkflame *ff, struct thread *t)
+{
+	for (size_t i = 0; t->due && i < ff->due.n; i++) {
+		if (ff->due.at[i] != t)
+			continue;
+		vec_take_out(&ff->due, i);
+		t->due = false;
+	}
+}
+
+void thread_end(struct forkflame *ff, struct thread *t, uint64_t end_ns)
+{
+	const struct oncpu_thread *rec = NULL;
+	struct charge charges[WEIGH_CHARGES];
+	struct process *p = t->process;
+	uint64_t cpu_ns = final_cpu(ff, t);
+	unsigned n;
+
+	/* A thread other than the leader ends with its last switch-out. */
+	if (ff->oncpu && t->tid != p->pid)
+		rec = oncpu_find(ff->oncpu, t->tid);
+	if (rec && !rec->on && rec->out_ns > t->weigh.left_ns &&
+	    rec->out_ns < end_ns && !t->standing)
+		end_ns = rec->out_ns;
+	if (t->standing)
+		thread_repeat(ff, t, nsec_since(ff->tick, t->tick));
+	n = weigh_end(&t->weigh, end_ns, cpu_ns, charges);
+	for (unsigned i = 0; i < n; i++)
+		process_charge(ff, p, &charges[i]);
+	if (ff->oncpu)
+		oncpu_forget(ff->oncpu, t->tid, clock_now());
+	(void)map_remove(&ff->threads, (uint64_t)t->tid);
+	remove_from_due(ff, t);
+	for (size_t i = 0; i < p->threads.n; i++) {
+		if (p->threads.at[i] != t)
+			continue;
+		vec_take_out(&p->threads, i);
+		break;
+	}
+	thread_free(t);
+}
+
+/* The kernel's number of a thread state of @p, 0 when it cannot be told. */
+static pid_t tid_of(struct forkflame *ff, struct process *p,
+		    const struct pythread *th, size_t n)
+{
+	pid_t tid = (pid_t)th->native;
+
+	if (!th->native && th->pthread &&
+	    runtime_pthread_tid(&ff->mem, th->pthread, &tid) != 0)
+		tid = 0;
+	/*
+	 * Between fork and the interpreter's after-fork handler, and in early
+	 * 3.11 for ever, a child's only thread carries the number of the thread
+	 * that forked it. So does a copy of it in a child of that child.
+	 */
+	if (p->forked && (n == 1 || (p->fork_tid && tid == p->fork_tid)))
+		return p->pid;
+	return tid;
+}
+
+static int walk_threads(struct forkflame *ff, struct process *p,
+			struct pythread **ret, size_t *ret_n)
+{
+	size_t room = THREADS_FIRST;
+	struct pythread *threads = NULL;
+	int r;
+
+	do {
+		void *more = realloc(threads, room * sizeof(*threads));
+
+		if (!more) {
+			free(threads);
+			return -ENOMEM;
+		}
+		threads = more;
+		r = runtime_threads(&ff->mem, &process_image(p)->rt, threads,
+				    room, ret_n, &p->mark);
+		room *= 8;
+	} while (r == OUT_FULL && room <= RUNTIME_MAX_THREADS * 8);
+	if (r != 0 && r != OUT_FULL) {
+		free(threads);
+		return r;
+	}
+	*ret = threads;
+	return 0;
+}
+
+/* Threads that the interpreter no longer lists have ended. */
+static void end_unlisted(struct forkflame *ff, struct process *p)
+{
+	for (size_t i = p->threads.n; i-- > 0;) {
+		struct thread *t = p->threads.at[i];
+
+		if (t->dead)
+			thread_end(ff, t, clock_now());
+	}
+}
+
+/* One listed thread state: known, new, or there only on paper. */
+static int list_thread(struct forkflame *ff, struct process *p,
+		       const struct pythread *th, size_t n, bool old)
+{
+	pid_t tid = tid_of(ff, p, th, n);
+	struct thread *t = tid > 0 ? thread_find(p, tid) : NULL;
+	int r = 0;
+
+	if (tid <= 0)
+		return 0;
+	if (!t)
+		r = thread_new(ff, p, tid, th->tstate, old, &t);
+	if (r == OUT_GONE)
+		return 0; /* its parent's, before the child has forgotten it */
+	if (r != 0)
+		return r;
+	t->dead = false;
+	t->pthread = th->pthread;
+	t->native = (pid_t)th->native;
+	if (t->tstate != th->tstate) {
+		t->tstate = th->tstate;
+		t->proven = false;
+		thread_make_due(ff, t);
+	}
+	return 0;
+}
+
+int process_refresh(struct forkflame *ff, struct process *p)
+{
+	bool old = !p->walked && p->born_ns < ff->start_ns;
+	struct pythread *threads = NULL;
+	uint64_t mark;
+	size_t n;
+	int r;
+
+	ff->remote->pid = p->pid;
+	r = runtime_mark(&ff->mem, &process_image(p)->rt, &mark);
+	if (r != 0 || (p->walked && mark == p->mark))
+		return r;
+	r = walk_threads(ff, p, &threads, &n);
+	if (r != 0)
+		return r;
+	for (size_t i = 0; i < p->threads.n; i++)
+		p->threads.at[i]->dead = true;
+	for (size_t i = 0; i < n && r == 0; i++)
+		r = list_thread(ff, p, &threads[i], n, old);
+	free(threads);
+	if (r == 0)
+		end_unlisted(ff, p);
+	for (size_t i = 0; i < p->threads.n; i++)
+		p->threads.at[i]->dead = false;
+	/* None of them ours: a child that has not yet put its list in order. */
+	p->walked = r == 0 && p->threads.n;
+	return r;
+}
+
+/* Does the thread state still belong to this thread? */
+static int check_owner(struct forkflame *ff, const struct thread *t)
+{
+	const struct layout *layout = &process_image(t->process)->rt.layout;
+	const struct mem *mem = prefetch_mem(ff->prefetch);
+	uint64_t value;
+	int r;
+
+	if (layout->thread.native_id != LAYOUT_NONE) {
+		r = mem_read_u64(mem, t->tstate + layout->thread.native_id,
+				 &value);
+		if (r == 0 && (pid_t)value != t->tid &&
+		    (pid_t)value != t->native)
+			r = OUT_UNKNOWN;
+		return r;
+	}
+	r = mem_read_u64(mem, t->tstate + layout->thread.thread_id, &value);
+	if (r == 0 && t->pthread && value != t->pthread)
+		r = OUT_UNKNOWN;
+	return r;
+}
+
+int thread_read(struct forkflame *ff, struct thread *t, size_t *ret_n,
+		bool *ret_cut)
+{
+	const struct image *image = process_image(t->process);
+	const struct layout *layout = &image->rt.layout;
+	size_t n;
+	int r;
+
+	ff->remote->pid = t->process->pid;
+	r = frame_walk_batched(&ff->mem, layout, t->tstate, ff->prefetch,
+			       &t->hint, ff->raw, FRAMES_MAX, &n);
+	*ret_cut = r == OUT_FULL;
+	if (r != 0 && r != OUT_FULL)
+		return r;
+	r = check_owner(ff, t);
+	if (r != 0)
+		return r;
+	r = codecache_capture(image->codes, prefetch_mem(ff->prefetch), layout,
+			      ff->raw, n, ff->ids);
+	if (r == 0)
+		*ret_n = n;
+	return r;
+}
+
+/* Where the frames of the present image of @p hang. */
+static uint32_t process_node(struct forkflame *ff, struct process *p)
+{
+	const struct image *image = process_image(p);
+	struct process_entry entry = {
+		.pid = p->pid,
+		.serial = p->serial,
+		.image = (uint32_t)p->images.n - 1 - p->image_first,
+		.parent = p->parent,
+		.command = image->command,
+		.python = image->python,
+		.born_ns = nsec_since(p->image_ns, ff->start_ns),
+	};
+
+	if (p->node == AGGREGATE_NONE)
+		p->node = aggregate_process(ff->agg, &entry);
+	return p->node;
+}
+
+uint32_t thread_decode(struct forkflame *ff, struct thread *t, size_t n,
+		       bool cut)
+{
+	struct codecache *codes = process_image(t->process)->codes;
+	uint32_t node = process_node(ff, t->process);
+	size_t frames = 0;
+
+	if (node == AGGREGATE_NONE)
+		return node;
+	for (size_t i = 0; i < n; i++) {
+		struct frame frame =
+			codecache_frame(codes, ff->ids[i], &ff->raw[i]);
+
+		/* A trampoline of the interpreter's own has no name. */
+		if (frame.function)
+			ff->frames[frames++] = frame;
+	}
+	if (cut)
+		ff->frames[frames++] = (struct frame){ .function = ff->deeper };
+	return aggregate_stack(ff->agg, node, ff->frames, frames);
+}

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/options.h"
+#include "cli/output.h"
+#include "ui/progress.h"
+
+#define ARGS_MAX 16
+
+static char message[512];
+static struct options options;
+
+/* Parse a command line given as words. */
+static enum options_result parse(const char *first, ...)
+{
+	static char program[] = "forkflame";
+	char *argv[ARGS_MAX] = { program };
+	va_list words;
+	int argc = 1;
+
+	va_start(words, first);
+	for (const char *word = first; word; word = va_arg(words, const char *))
+		argv[argc++] = strdup(word);
+	va_end(words);
+	return options_parse(argc, argv, &options, message, sizeof(message));
+}
+
+static void takes_a_command_with_its_own_options(void **state)
+{
+	(void)state;
+	assert_int_equal(parse("record", "python3", "-d", "x", NULL),
+			 OPTIONS_RECORD);
+	assert_string_equal(options.command[0], "python3");
+	assert_string_equal(options.command[1], "-d");
+	assert_int_equal(options.run.duration_ns, 0);
+	assert_int_equal(options.run.interval_ns, 10000000);
+}
+
+static void ends_its_options_at_two_dashes(void **state)
+{
+	(void)state;
+	assert_int_equal(parse("record", "-q", "--", "-x", NULL),
+			 OPTIONS_RECORD);
+	assert_true(options.quiet);
+	assert_string_equal(options.command[0], "-x");
+}
+
+static void takes_several_processes(void **state)
+{
+	(void)state;
+	assert_int_equal(parse("record", "-p", "7", "--pid=8,9", NULL),
+			 OPTIONS_RECORD);
+	assert_int_equal(options.n_pids, 3);
+	assert_int_equal(options.pids[2], 9);
+}
+
+static void reads_rates_and_durations(void **state)
+{
+	(void)state;
+	assert_int_equal(parse("record", "-r", "1k", "-d", "0.25", "x", NULL),
+			 OPTIONS_RECORD);
+	assert_int_equal(options.run.interval_ns, 1000000);
+	assert_int_equal(options.run.duration_ns, 250000000);
+	assert_int_equal(parse("record", "-r", "0", "x", NULL), OPTIONS_BAD);
+	assert_int_equal(parse("record", "-r", "nan", "x", NULL), OPTIONS_BAD);
+	assert_int_equal(parse("record", "-r", "1e9", "x", NULL), OPTIONS_BAD);
+	assert_int_equal(parse("record", "-d", "-3", "x", NULL), OPTIONS_BAD);
+	assert_int_equal(parse("record", "-d", "3x", "x", NULL), OPTIONS_BAD);
+}
+
+static void guesses_the_format_from_the_name(void **state)
+{
+	(void)state;
+	assert_int_equal(parse("record", "-o", "a.folded", "x", NULL),
+			 OPTIONS_RECORD);
+	assert_int_equal(options.format, FORKFLAME_COLLAPSED);
+	assert_int_equal(parse("record", "-o", "a.html", "x", NULL),
+			 OPTIONS_RECORD);
+	assert_int_equal(options.format, FORKFLAME_FLAMEGRAPH);
+	assert_int_equal(
+		parse("record", "-o", "a.html", "-f", "collapsed", "x", NULL),
+		OPTIONS_RECORD);
+	assert_int_equal(options.format, FORKFLAME_COLLAPSED);
+}
+
+static void splits_as_strace_does(void **state)
+{
+	(void)state;
+	assert_int_equal(parse("record", "-ff", "x", NULL), OPTIONS_RECORD);
+	assert_true(options.split);
+	assert_int_equal(parse("record", "-o", "a.%p", "x", NULL),
+			 OPTIONS_RECORD);
+	assert_true(options.split);
+	assert_int_equal(parse("record", "-ff", "-o", "-", "x", NULL),
+			 OPTIONS_BAD);
+}
+
+static void says_what_is_wrong(void **state)
+{
+	(void)state;
+	assert_int_equal(parse("record", "-f", "svg", "x", NULL), OPTIONS_BAD);
+	assert_non_null(strstr(message, "'svg' is no format"));
+	assert_int_equal(parse("record", "-p", "abc", NULL), OPTIONS_BAD);
+	assert_non_null(strstr(message, "'abc' is no process number"));
+	assert_int_equal(parse("record", "-p", "0", NULL), OPTIONS_BAD);
+	assert_int_equal(parse("record", "-p", "99999999999", NULL),
+			 OPTIONS_BAD);
+	assert_int_equal(parse("record", "--what", "x", NULL), OPTIONS_BAD);
+	assert_non_null(strstr(message, "--what"));
+	assert_int_equal(parse("record", "-d", NULL), OPTIONS_BAD);
+	assert_non_null(strstr(message, "needs a value"));
+}
+
+static void wants_one_thing_to_profile(void **state)
+{
+	(void)state;
+	assert_int_equal(parse("record", NULL), OPTIONS_BAD);
+	assert_int_equal(parse("record", "-p", "1", "x", NULL), OPTIONS_BAD);
+}
+
+static void knows_its_subcommand_by_its_beginning(void **state)
+{
+	(void)state;
+	assert_int_equal(parse("r", "x", NULL), OPTIONS_RECORD);
+	assert_int_equal(parse("rec", "x", NULL), OPTIONS_RECORD);
+	assert_int_equal(parse("recorder", "x", NULL), OPTIONS_BAD);
+	assert_int_equal(parse(NULL), OPTIONS_BAD);
+	assert_int_equal(parse("--help", NULL), OPTIONS_HELP);
+	assert_int_equal(parse("record", "-h", NULL), OPTIONS_HELP);
+	assert_int_equal(parse("--version", NULL), OPTIONS_VERSION);
+}
+
+static void names_a_file_for_each_process(void **state)
+{
+	char *name;
+
+	(void)state;
+	name = output_name("out.folded", 1, 42, 0);
+	assert_string_equal(name, "out.folded.42");
+	free(name);
+	name = output_name("out-%p.folded", 1, 42, 0);
+	assert_string_equal(name, "out-42.folded");
+	free(name);
+	name = output_name("out-%p", 1, 42, 1);
+	assert_string_equal(name, "out-42-2");
+	free(name);
+	name = output_name("100%%.html", 0, 0, 0);
+	assert_string_equal(name, "100%.html");
+	free(name);
+}
+
+static void shows_how_a_run_goes(void **state)
+{
+	struct progress_line line = { .elapsed_ns = 1000000000,
+				      .samples = 100 };
+	struct forkflame_progress progress = { .elapsed_ns = 2000000000,
+					       .samples = 300,
+					       .processes_alive = 3,
+					       .processes_seen = 5 };
+	char text[256];
+
+	(void)state;
+	progress_format(&line, &progress, text, sizeof(text));
+	assert_non_null(strstr(text, "2.0 s"));
+	assert_non_null(strstr(text, "3 processes alive, 5 seen"));
+	assert_non_null(strstr(text, "200 samples/s"));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(takes_a_command_with_its_own_options),
+		cmocka_unit_test(ends_its_options_at_two_dashes),
+		cmocka_unit_test(takes_several_processes),
+		cmocka_unit_test(reads_rates_and_durations),
+		cmocka_unit_test(guesses_the_format_from_the_name),
+		cmocka_unit_test(splits_as_strace_does),
+		cmocka_unit_test(says_what_is_wrong),
+		cmocka_unit_test(wants_one_thing_to_profile),
+		cmocka_unit_test(knows_its_subcommand_by_its_beginning),
+		cmocka_unit_test(names_a_file_for_each_process),
+		cmocka_unit_test(shows_how_a_run_goes),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include <stdbool.h>
+#include <stdlib.h>
+
+#include "profile/weigh.h"
+
+#define MS 1000000ull
+
+/* Nodes of stacks; their numbers mean nothing. */
+enum {
+	A = 10,
+	B,
+	C,
+	NODES
+};
+
+/* What a thread's charges add up to, by node. */
+struct bill {
+	struct weigh w;
+	struct weight of[NODES];
+};
+
+static void book(struct bill *bill, const struct charge *charges, unsigned n)
+{
+	for (unsigned i = 0; i < n; i++) {
+		struct weight *to = &bill->of[charges[i].node];
+
+		assert_in_range(charges[i].node, A, NODES - 1);
+		to->wall_ns += charges[i].weight.wall_ns;
+		to->cpu_ns += charges[i].weight.cpu_ns;
+		to->samples += charges[i].weight.samples;
+	}
+}
+
+static void sample(struct bill *bill, uint32_t node, uint64_t since_ns,
+		   uint64_t now_ns, uint64_t cpu_ns, bool running)
+{
+	struct charge charges[WEIGH_CHARGES];
+
+	book(bill, charges,
+	     weigh_sample(&bill->w, node, since_ns, now_ns, cpu_ns, running,
+			  charges));
+}
+
+static void end(struct bill *bill, uint64_t end_ns, uint64_t cpu_ns)
+{
+	struct charge charges[WEIGH_CHARGES];
+
+	book(bill, charges, weigh_end(&bill->w, end_ns, cpu_ns, charges));
+}
+
+static void gives_a_single_sample_the_whole_life(void **state)
+{
+	struct bill bill = { 0 };
+
+	(void)state;
+	weigh_begin(&bill.w, 100 * MS, 0);
+	sample(&bill, A, 103 * MS, 103 * MS, 2 * MS, true);
+	end(&bill, 150 * MS, 40 * MS);
+	assert_int_equal(bill.of[A].wall_ns, 50 * MS);
+	assert_int_equal(bill.of[A].cpu_ns, 40 * MS);
+	assert_int_equal(bill.of[A].samples, 1);
+}
+
+static void cuts_halfway_between_samples_of_a_running_thread(void **state)
+{
+	struct bill bill = { 0 };
+
+	(void)state;
+	weigh_begin(&bill.w, 0, 0);
+	sample(&bill, A, 10 * MS, 10 * MS, 10 * MS, true);
+	sample(&bill, B, 20 * MS, 20 * MS, 20 * MS, true);
+	end(&bill, 30 * MS, 30 * MS);
+	assert_int_equal(bill.of[A].wall_ns, 15 * MS);
+	assert_int_equal(bill.of[B].wall_ns, 15 * MS);
+	assert_int_equal(bill.of[A].cpu_ns, 15 * MS);
+	assert_int_equal(bill.of[B].cpu_ns, 15 * MS);
+}
+
+static void keeps_a_sleeping_stack_until_it_woke(void **state)
+{
+	struct bill bill = { 0 };
+
+	(void)state;
+	weigh_begin(&bill.w, 0, 0);
+	sample(&bill, A, 1 * MS, 2 * MS, 0, false);
+	weigh_stood(&bill.w, 80 * MS);
+	sample(&bill, B, 90 * MS, 90 * MS, 10 * MS, true);
+	end(&bill, 100 * MS, 20 * MS);
+	assert_int_equal(bill.of[A].wall_ns, 85 * MS);
+	assert_int_equal(bill.of[B].wall_ns, 15 * MS);
+}
+
+static void lets_a_sleep_begin_when_the_thread_left_its_cpu(void **state)
+{
+	struct bill bill = { 0 };
+
+	(void)state;
+	weigh_begin(&bill.w, 0, 0);
+	sample(&bill, A, 10 * MS, 10 * MS, 10 * MS, true);
+	sample(&bill, B, 12 * MS, 20 * MS, 12 * MS, false);
+	end(&bill, 50 * MS, 12 * MS);
+	assert_int_equal(bill.of[A].wall_ns, 11 * MS);
+	assert_int_equal(bill.of[B].wall_ns, 39 * MS);
+}
+
+static void charges_cpu_to_stacks_seen_running(void **state)
+{
+	struct bill bill = { 0 };
+
+	(void)state;
+	weigh_begin(&bill.w, 0, 0);
+	sample(&bill, A, 10 * MS, 10 * MS, 10 * MS, true);
+	sample(&bill, B, 20 * MS, 20 * MS, 17 * MS, false);
+	/* It woke and slept again unseen: that waits for the next running one. */
+	sample(&bill, B, 30 * MS, 30 * MS, 18 * MS, false);
+	sample(&bill, C, 40 * MS, 40 * MS, 20 * MS, true);
+	end(&bill, 50 * MS, 26 * MS);
+	assert_int_equal(bill.of[A].cpu_ns, 17 * MS);
+	assert_int_equal(bill.of[B].cpu_ns, 0);
+	assert_int_equal(bill.of[C].cpu_ns, 9 * MS);
+}
+
+static void gives_a_thread_never_seen_running_its_cpu_all_the_same(void **state)
+{
+	struct bill bill = { 0 };
+
+	(void)state;
+	weigh_begin(&bill.w, 0, 5 * MS);
+	sample(&bill, B, 10 * MS, 10 * MS, 6 * MS, false);
+	end(&bill, 20 * MS, 8 * MS);
+	assert_int_equal(bill.of[B].cpu_ns, 3 * MS);
+}
+
+static void counts_the_ticks_that_a_stack_answered_for(void **state)
+{
+	struct bill bill = { 0 };
+
+	(void)state;
+	weigh_begin(&bill.w, 0, 0);
+	sample(&bill, A, 0, 0, 0, false);
+	weigh_repeat(&bill.w, 7);
+	sample(&bill, B, 10 * MS, 10 * MS, 0, false);
+	end(&bill, 20 * MS, 0);
+	assert_int_equal(bill.of[A].samples, 8);
+	assert_int_equal(bill.of[B].samples, 1);
+}
+
+static void charges_nothing_without_a_sample(void **state)
+{
+	struct charge charges[WEIGH_CHARGES];
+	struct weigh w;
+
+	(void)state;
+	weigh_begin(&w, 0, 0);
+	assert_int_equal(weigh_end(&w, 10 * MS, 5 * MS, charges), 0);
+}
+
+/* Whatever comes: wall adds up to the life, CPU to the account. */
+static void adds_up_whatever_comes(void **state)
+{
+	(void)state;
+	srandom(7);
+	for (int round = 0; round < 2000; round++) {
+		uint64_t birth = (uint64_t)random() % 1000, now = birth;
+		uint64_t cpu = (uint64_t)random() % 50, base = cpu;
+		uint64_t wall_sum = 0, cpu_sum = 0;
+		struct bill bill = { 0 };
+
+		weigh_begin(&bill.w, birth, base);
+		for (int i = 1 + (int)(random() % 9); i > 0; i--) {
+			uint64_t since;
+
+			now += (uint64_t)random() % 100;
+			since = now - (uint64_t)random() % 50;
+			cpu += (uint64_t)random() % 30;
+			if (random() % 3 == 0)
+				weigh_stood(&bill.w,
+					    now - (uint64_t)random() % 40);
+			sample(&bill, A + (uint32_t)(random() % 3), since, now,
+			       cpu, random() % 2);
+		}
+		now += (uint64_t)random() % 100;
+		cpu += (uint64_t)random() % 30;
+		end(&bill, now, cpu);
+		for (int i = A; i < NODES; i++) {
+			wall_sum += bill.of[i].wall_ns;
+			cpu_sum += bill.of[i].cpu_ns;
+		}
+		assert_int_equal(wall_sum, now - birth);
+		assert_int_equal(cpu_sum, cpu - base);
+	}
+}
+
+static void never_takes_time_back_when_a_clock_does(void **state)
+{
+	struct bill bill = { 0 };
+
+	(void)state;
+	weigh_begin(&bill.w, 100, 50);
+	sample(&bill, A, 90, 90, 40, true);
+	sample(&bill, B, 80, 80, 30, true);
+	end(&bill, 70, 20);
+	assert_int_equal(bill.of[A].wall_ns + bill.of[B].wall_ns, 0);
+	assert_int_equal(bill.of[A].cpu_ns + bill.of[B].cpu_ns, 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(gives_a_single_sample_the_whole_life),
+		cmocka_unit_test(
+			cuts_halfway_between_samples_of_a_running_thread),
+		cmocka_unit_test(keeps_a_sleeping_stack_until_it_woke),
+		cmocka_unit_test(
+			lets_a_sleep_begin_when_the_thread_left_its_cpu),
+		cmocka_unit_test(charges_cpu_to_stacks_seen_running),
+		cmocka_unit_test(
+			gives_a_thread_never_seen_running_its_cpu_all_the_same),
+		cmocka_unit_test(counts_the_ticks_that_a_stack_answered_for),
+		cmocka_unit_test(charges_nothing_without_a_sample),
+		cmocka_unit_test(adds_up_whatever_comes),
+		cmocka_unit_test(never_takes_time_back_when_a_clock_does),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
