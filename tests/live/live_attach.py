@@ -1,0 +1,136 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Attaching to what runs already: the process named and all below it."""
+import http.client
+import os
+import socket
+import time
+
+import fflive
+from fflive import expect, near
+
+GUNICORN = "/usr/bin/gunicorn"
+ROLES = {"root": "root_sleeps", "kid": "kid_work", "grandchild": "grandchild_work"}
+
+
+def target(python):
+    return fflive.Target([python, fflive.program("tree.py")], notes=4)
+
+
+def check_tree(run, tree):
+    """All that lived at the start is there for the whole run, and so is what
+    was born during it."""
+    whole = run.stats["duration_ns"] / 1e9
+    for role, function in ROLES.items():
+        near("time of " + function, run.weigh(tree.pids(role)[0], function), whole,
+             fflive.slack(whole))
+    near("time of root's thread", run.weigh(tree.pid, "root_thread"), whole,
+         fflive.slack(whole))
+    parents = {run.member(tree.pids(role)[0])["parent"]
+               for role in ("kid", "elder")}
+    expect(parents == {tree.pid}, "parents of kid and elder: %s", parents)
+
+
+def check_born_later(run, tree):
+    elder = tree.pids("elder")[0]
+    late = [one for one in run.stats["members"] if one["parent"] == elder and
+            one["pid"] not in tree.pids("grandchild")]
+    # One every 0.25 s and more, on a busy machine.
+    expect(len(late) >= 2 and run.weigh(function="late_work") > .05,
+           "children born meanwhile: %s", late)
+
+
+def tree_that_runs_already_is_taken_in_whole(python):
+    with target(python) as tree:
+        run = fflive.run(["-p", tree.pid, "-d", 1.5])
+        fflive.check_run(run)
+        check_tree(run, tree)
+        check_born_later(run, tree)
+        expect(tree.alive(), "the target has gone")
+
+
+def several_trees_in_one_run():
+    with target(fflive.newest()) as one, target(fflive.pythons()[-1].path) as two:
+        # The kid is named and part of a tree: it counts once.
+        run = fflive.run(["-p", one.pid, "-p", two.pid, "-p", one.pids("kid")[0],
+                          "-d", 1.5])
+        fflive.check_run(run)
+        check_tree(run, one)
+        check_tree(run, two)
+
+
+def part_of_a_tree_is_not_the_tree():
+    with target(fflive.newest()) as tree:
+        kid = tree.pids("kid")[0]
+        run = fflive.run(["-p", kid, "-d", .5])
+        fflive.check_run(run)
+        seen = [one["pid"] for one in run.stats["members"]]
+        expect(seen == [kid], "expected only %d, saw %s", kid, seen)
+
+
+# gunicorn
+
+def free_port():
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return one.getsockname()[1]
+
+
+def ask(port):
+    """(pid, seconds in the view) of the worker that answered; (0, 0) of none."""
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
+    try:
+        connection.request("GET", "/")
+        pid, seconds = connection.getresponse().read().split()
+        return int(pid), float(seconds)
+    except OSError:
+        return 0, 0
+    finally:
+        connection.close()
+
+
+def load(port, seconds):
+    """One request after the other; for each worker the times of its views."""
+    answers = {}
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        pid, view = ask(port)
+        answers.setdefault(pid, []).append(view)
+    return answers
+
+
+def gunicorn(port):
+    return fflive.Target(
+        ["/usr/bin/python3", GUNICORN, "-w", "4", "-b", "127.0.0.1:%d" % port,
+         "--log-level", "error", "--worker-tmp-dir", "/tmp", "web:application"],
+        notes=0, cwd=fflive.PROGRAMS)
+
+
+def gunicorn_workers_show_their_handlers():
+    if not os.path.exists(GUNICORN):
+        print("  note: gunicorn is not installed; that part is left out")
+        return
+    port = free_port()
+    with gunicorn(port) as master:
+        fflive.wait_until(lambda: ask(port)[0], 20, "gunicorn answers")
+        run = fflive.start(["-p", master.pid, "-d", 6])
+        answers = load(port, 5)
+        run.wait()
+        fflive.check_run(run)
+        expect(0 not in answers and len(answers) == 4, "answers by %s",
+               sorted(answers))
+        for pid, views in answers.items():
+            # Each is about as short as a sampling interval: chance has its share.
+            chance = 3 * .5 * len(views) ** .5 / fflive.RATE
+            seen = run.weigh(pid, "view")
+            expect(seen > 0, "worker %d answered, but has no view", pid)
+            near("%d views in worker %d" % (len(views), pid), seen, sum(views),
+                 fflive.slack(sum(views)) + chance)
+        expect(run.weigh(master.pid, "view") == 0, "a view in the master")
+
+
+if __name__ == "__main__":
+    fflive.main([tree_that_runs_already_is_taken_in_whole],
+                [several_trees_in_one_run,
+                 part_of_a_tree_is_not_the_tree,
+                 gunicorn_workers_show_their_handlers])

@@ -1,0 +1,58 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Where the kernel sends us no process events the run still works, and says so."""
+import subprocess
+
+import fflive
+from fflive import expect
+
+UNSHARE = ["unshare", "--net", "--pid", "--fork", "--mount-proc", "--user",
+           "--map-root-user"]
+WORKERS = 8
+
+
+def check_told(run):
+    """One line says what is done instead."""
+    expect(run.stats["events"] == "children" and run.stats["events_reason"],
+           "events: %s, %s", run.stats["events"], run.stats["events_reason"])
+    told = [line for line in run.stderr.splitlines()
+            if "process events" in line or "connector" in line]
+    expect(len(told) == 1, "expected one line about process events: %r",
+           run.stderr)
+
+
+def check_pool(run, **how):
+    fflive.check_run(run, stdout=b"the pool is done\n", **how)
+    workers = run.roles("worker")
+    expect(len(workers) == WORKERS, "the program: %d workers", len(workers))
+    for fact in run.truth:
+        pid, cpu = fact["pid"], fact["cpu"]
+        expect(fact["role"] == "parent" or run.weigh(pid, "task") > 0,
+               "worker %d has no task", pid)
+        # The children files are read every 10 ms: that much may be missed.
+        fflive.near("CPU time of %d" % pid, run.weigh(pid), cpu,
+                    fflive.slack(cpu) + .01)
+
+
+def pool(python):
+    return [python, fflive.program("pool.py"), WORKERS, 40, .06]
+
+
+def without_process_events_every_worker_is_found(python):
+    run = fflive.run(["--events=children", "--mode", "cpu"], pool(python))
+    check_pool(run)
+    check_told(run)
+
+
+def in_a_container_every_worker_is_found():
+    done = subprocess.run(UNSHARE + ["true"], stderr=subprocess.PIPE, text=True)
+    if done.returncode:
+        raise fflive.Skip("no namespaces: " + done.stderr.strip())
+    run = fflive.run(["--mode", "cpu"], pool(fflive.newest()), under=UNSHARE)
+    check_pool(run, here=False)
+    check_told(run)
+
+
+if __name__ == "__main__":
+    fflive.main([without_process_events_every_worker_is_found],
+                [in_a_container_every_worker_is_found])

@@ -1,0 +1,75 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Processes that are not Python are counted by name, cheaply and quietly."""
+import subprocess
+
+import fflive
+from fflive import expect
+
+SECONDS = 1
+TRUES = 200 if fflive.LONG else 100
+
+
+def run_mixed(python, trues):
+    # The root is a shell, and stays one: it has something left to do.
+    command = "'%s' '%s' %g %d; :" % (python, fflive.program("mixed.py"),
+                                      SECONDS, trues)
+    run = fflive.run([], ["sh", "-c", command])
+    return fflive.check_run(run)
+
+
+def check_others(run, trues):
+    # Two shells, two sleeps, and each `true`.
+    right = 4 + trues
+    expect(run.stats["processes"]["not_python"] == right and
+           run.stats["processes"]["sampled"] == 2,
+           "expected 2 sampled, %d not Python: %s", right, run.stats["processes"])
+    others = set(run.pids("not_python"))
+    expect(not [stack for stack in run.stacks if stack.pid in others],
+           "a process that is not Python has a stack")
+    names = [one["images"][-1]["command"] for one in run.stats["members"]
+             if one["verdict"] == "not_python"]
+    trues_seen = sum(name.startswith("/bin/true") for name in names)
+    # One that left at once may have done so before its name could be read.
+    expect(trues_seen >= .9 * trues, "only %d of %d are called /bin/true: %s",
+           trues_seen, trues, names[:10])
+
+
+def mixed_tree_is_profiled_where_it_is_python(python):
+    run = run_mixed(python, TRUES)
+    for name in ("py_parent", "py_child"):
+        run.check_span(name)
+    check_others(run, TRUES)
+    lines = len(run.stderr.splitlines())
+    expect(lines < 40, "%d lines on stderr", lines)
+
+
+def another_program_costs_less_than_a_millisecond():
+    many, few = (run_mixed(fflive.newest(), trues).stats["profiler_cpu_ns"]
+                 for trues in (TRUES, 0))
+    each = (many - few) / TRUES / 1e6
+    expect(each < 1, "%.2f ms of the profiler's CPU for each process that is not "
+           "Python", each)
+
+
+def process_that_is_not_python_is_refused_by_name():
+    sleeper = fflive.spawn(["sleep", "20"])
+    run = fflive.run(["-p", sleeper.pid, "-d", 1])
+    expect(run.status == 4, "-p of a sleep: expected status 4, saw %s", run.status)
+    expect("python" in run.stderr.lower(), "no word of Python: %r", run.stderr)
+    fflive.check_let_go([sleeper.pid])
+    expect(sleeper.poll() is None, "the sleep has gone")
+
+
+def command_that_is_not_python_is_named():
+    run = fflive.run([], ["sleep", "0.2"])
+    expect("not" in run.stderr.lower() and "python" in run.stderr.lower(),
+           "nothing says that it was not Python: %r", run.stderr)
+    expect(not run.stacks, "stacks of a sleep: %s", run.stacks[:3])
+
+
+if __name__ == "__main__":
+    fflive.main([mixed_tree_is_profiled_where_it_is_python],
+                [another_program_costs_less_than_a_millisecond,
+                 process_that_is_not_python_is_refused_by_name,
+                 command_that_is_not_python_is_named])

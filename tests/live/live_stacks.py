@@ -1,0 +1,87 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""No stack is put together from two moments.
+
+At 1000 Hz two call chains take quick turns. A callee under the other's caller,
+a function on a line that is not its own, or a root that is none: each of these
+would be a stack that never existed.
+"""
+import fflive
+from fflive import expect, near
+
+FAST = 1000
+SECONDS = 60 if fflive.LONG else 2.5
+
+
+def possible_stacks():
+    roots = ["<module>", "timed", "main"]
+    calls = [[], ["hot_a"], ["hot_a", "leaf_a"], ["hot_b"], ["hot_b", "leaf_b"]]
+    return [roots[:n] for n in (1, 2)] + [roots + call for call in calls]
+
+
+def lines_of(kind):
+    def at(mark):
+        return (fflive.line_of("alternating.py", mark),)
+    first, last = at("main begins")[0], at("main ends")[0]
+    return {"leaf_a": at("leaf_a"), "leaf_b": at("leaf_b"),
+            "hot_a": at(kind + " hot_a"), "hot_b": at(kind + " hot_b"),
+            "main": range(first, last + 1)}
+
+
+def check_stack(stack, lines):
+    """Only of stacks with a function of ours; the others are of the start-up."""
+    names = fflive.names(stack)
+    if not set(names) & (set(lines) | {"timed"}):
+        return
+    expect(names in possible_stacks() or names == ["<module>", "timed", "note"],
+           "impossible stack: %s", stack)
+    for frame in stack.frames:
+        right = lines.get(fflive.short_name(frame.function))
+        expect(not right or frame.line in right, "impossible line: %s", stack)
+
+
+def check_balance(run, main):
+    a, b = run.weigh(function="hot_a"), run.weigh(function="hot_b")
+    n = run.stats["samples"]["taken"]
+    near("share of hot_a", a / (a + b), .5, max(.03, 3 * (.25 / n) ** .5 + .01))
+    right = main["end"] - main["begin"]
+    near("time in main", run.weigh(function="main"), right, fflive.slack(right))
+
+
+def check_dropped(run, share):
+    dropped = sum(run.stats["dropped"].values())
+    expect(dropped <= share * run.stats["attempts"], "%d of %d dropped: %s",
+           dropped, run.stats["attempts"], run.stats["dropped"])
+
+
+def check_alternation(python, kind, rate, seconds):
+    run = fflive.run(["-r", rate],
+                     [python, fflive.program("alternating.py"), kind, seconds])
+    fflive.check_run(run)
+    lines = lines_of(kind)
+    for stack in run.stacks:
+        check_stack(stack, lines)
+    main = run.spans("main")[0]
+    check_balance(run, main)
+    check_dropped(run, .01)
+    return run.stats["samples"]["taken"] / (main["end"] - main["begin"])
+
+
+def calls_never_mix(python):
+    per_second = check_alternation(python, "calls", FAST, SECONDS)
+    # A loaded machine may not give us the CPU for more in a short run.
+    least = 500 if fflive.LONG else 200
+    expect(per_second >= least, "%.0f samples a second", per_second)
+
+
+def generators_never_mix(python):
+    check_alternation(python, "generators", FAST, SECONDS)
+
+
+def calls_never_mix_at_the_usual_rate():
+    check_alternation(fflive.newest(), "calls", 100, 3)
+
+
+if __name__ == "__main__":
+    fflive.main([calls_never_mix, generators_never_mix],
+                [calls_never_mix_at_the_usual_rate])

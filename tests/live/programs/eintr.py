@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Counts how often a profiler makes calls of C code return EINTR.
+
+	eintr.py LIBRARY SECONDS
+
+Two threads sleep in such calls while the main thread is busy.
+"""
+import ctypes
+import sys
+import threading
+
+from truth import burn, note, timed
+
+library = ctypes.CDLL(sys.argv[1])
+library.eintr_epoll.argtypes = library.eintr_recv.argtypes = [ctypes.c_double]
+SECONDS = float(sys.argv[2])
+
+
+def in_epoll():
+    note(call="epoll_wait", eintr=library.eintr_epoll(SECONDS))
+
+
+def in_recv():
+    note(call="recv", eintr=library.eintr_recv(SECONDS))
+
+
+def busy():
+    burn(SECONDS)
+
+
+threads = [threading.Thread(target=timed, args=(work,))
+           for work in (in_epoll, in_recv)]
+for thread in threads:
+    thread.start()
+timed(busy)
+for thread in threads:
+    thread.join()
