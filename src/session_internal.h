@@ -330,6 +330,9 @@ uint32_t thread_decode(struct forkflame *ff, struct thread *t, size_t n,
 
 /* session_sample.c: one tick. */
 
+/* Take in the switch records that are there. */
+void session_drain(struct forkflame *ff);
+
 void session_tick(struct forkflame *ff, uint64_t now_ns);
 
 /*

@@ -30,6 +30,9 @@ static const unsigned probe_ms[] = { 1,  2,   3,   5,   8,    15,  30,
 #define WAITING_CPU_NS (10 * NSEC_PER_MSEC)
 #define WAITING_WALL_NS NSEC_PER_SEC
 
+/* No CPython is up with less CPU time than this. */
+#define PYTHON_START_NS (2 * NSEC_PER_MSEC)
+
 /* The heap: a parent is at (i - 1) / 2. */
 static void todo_put(struct forkflame *ff, struct todo todo)
 {
@@ -448,6 +451,36 @@ void process_settle(struct forkflame *ff, struct process *p, uint64_t end_ns)
 			nsec_since(end_ns, ff->start_ns);
 }
 
+/*
+ * Its image had ended before it could be looked at. By the CPU time that it used
+ * it can still be told that no Python has run in it: the fastest start of an
+ * interpreter takes some times as much before there is a first frame. The kernel
+ * has told its name.
+ */
+static void process_judge_late(struct forkflame *ff, struct process *p)
+{
+	struct image *image = process_image(p);
+	const struct oncpu_thread *rec = NULL;
+	uint64_t used_ns = nsec_since(p->left_ns, p->image_ns);
+	char name[sizeof(rec->comm) + 2];
+	int len;
+
+	if (image->verdict != VERDICT_PENDING)
+		return;
+	session_drain(ff);
+	if (ff->oncpu)
+		rec = oncpu_find(ff->oncpu, p->pid);
+	if (rec && rec->pid == p->pid && rec->first_ns >= p->born_ns) {
+		used_ns = rec->cpu_ns;
+		len = snprintf(name, sizeof(name), "[%s]", rec->comm);
+		if (!image->command && rec->comm[0] && len > 0)
+			image->command = strtab_id(ff->strings, name,
+						   (size_t)len);
+	}
+	if (used_ns < PYTHON_START_NS)
+		image->verdict = VERDICT_NOT_PYTHON;
+}
+
 static void process_leave(struct forkflame *ff, struct process *p,
 			  const struct member *m)
 {
@@ -458,6 +491,7 @@ static void process_leave(struct forkflame *ff, struct process *p,
 	p->has_status = m->has_status;
 	p->status = (int)m->status;
 	process_settle(ff, p, m->left_ns);
+	process_judge_late(ff, p);
 	if (p->pidfd >= 0) {
 		loop_unwatch(ff->loop, p->pidfd);
 		(void)close(p->pidfd);

@@ -309,6 +309,12 @@ static void lose_sight(struct forkflame *ff)
 	}
 }
 
+void session_drain(struct forkflame *ff)
+{
+	if (ff->oncpu && !oncpu_drain(ff->oncpu))
+		lose_sight(ff);
+}
+
 /*
  * The first way, second half: those without a new record are proven. The others
  * have run meanwhile and go back to the list, unless it is the last round: then
@@ -319,8 +325,7 @@ static void settle_batch(struct forkflame *ff, bool last)
 {
 	uint64_t now_ns = clock_now();
 
-	if (!oncpu_drain(ff->oncpu))
-		lose_sight(ff);
+	session_drain(ff);
 	for (size_t i = 0; i < ff->batch.n; i++) {
 		struct thread *t = ff->batch.at[i];
 		struct reading reading = { .node = t->candidate,
@@ -535,8 +540,7 @@ static void find_due(struct forkflame *ff)
 	uint64_t at;
 	pid_t tid;
 
-	if (!oncpu_drain(ff->oncpu))
-		lose_sight(ff);
+	session_drain(ff);
 	while ((tid = oncpu_next(ff->oncpu)) != 0) {
 		if (map_get(&ff->threads, (uint64_t)tid, &at)) {
 			thread_make_due(ff, (struct thread *)(uintptr_t)at);

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/map.h"
@@ -203,6 +204,10 @@ void oncpu_feed(struct oncpu *o, const struct perf_record *record)
 	cpu = cpu_of(o, record->cpu);
 	if (!t || !cpu) {
 		o->lost = true;
+		return;
+	}
+	if (record->kind == PERF_EXEC) {
+		memcpy(t->comm, record->comm, sizeof(t->comm));
 		return;
 	}
 	t->records++;

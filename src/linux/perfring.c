@@ -37,6 +37,8 @@ int perfring_open(struct perfring *ret, pid_t pid, int cpu, struct error *err)
 			       PERF_SAMPLE_CPU,
 		.sample_id_all = 1,
 		.context_switch = 1,
+		.comm = 1,
+		.comm_exec = 1,
 		.exclude_hv = 1,
 		/* What happens in the kernel is not for ordinary users. */
 		.exclude_kernel = pid >= 0,
@@ -79,6 +81,26 @@ void perfring_close(struct perfring *ring)
 	*ring = PERFRING_NONE;
 }
 
+/*
+ * A name: behind two numbers, padded with NULs up to the trailer. The kernel tells
+ * of every change of a name; those at an exec are marked (since Linux 3.16).
+ */
+static int decode_comm(const void *record, size_t len,
+		       const struct perf_event_header *header,
+		       struct perf_record *ret)
+{
+	size_t at = sizeof(*header) + 2 * sizeof(uint32_t);
+	size_t end = len - sizeof(struct trailer);
+
+	if (!(header->misc & PERF_RECORD_MISC_COMM_EXEC) || end <= at)
+		return 0;
+	ret->kind = PERF_EXEC;
+	if (end - at > sizeof(ret->comm) - 1)
+		end = at + sizeof(ret->comm) - 1;
+	memcpy(ret->comm, (const char *)record + at, end - at);
+	return 1;
+}
+
 int perfring_decode(const void *record, size_t len, struct perf_record *ret)
 {
 	struct perf_event_header header;
@@ -103,6 +125,8 @@ int perfring_decode(const void *record, size_t len, struct perf_record *ret)
 		else
 			ret->kind = PERF_SWITCH_OUT;
 		return 1;
+	case PERF_RECORD_COMM:
+		return decode_comm(record, len, &header, ret);
 	case PERF_RECORD_LOST:
 		ret->kind = PERF_LOST;
 		return 1;

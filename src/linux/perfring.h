@@ -10,7 +10,7 @@
 
 /*
  * One perf event and the ring in which the kernel leaves its records: context
- * switches, read without a system call.
+ * switches and the names of new images, read without a system call.
  */
 struct perfring {
 	int fd;
@@ -24,6 +24,7 @@ enum perf_kind {
 	PERF_SWITCH_IN = 1,
 	PERF_SWITCH_OUT,  /* it went to sleep */
 	PERF_SWITCH_AWAY, /* it was pushed off its CPU and could go on */
+	PERF_EXEC, /* it has a new image, called `comm` */
 	PERF_LOST,        /* records were dropped before this one */
 };
 
@@ -32,6 +33,7 @@ struct perf_record {
 	pid_t pid, tid;
 	uint64_t time_ns; /* CLOCK_MONOTONIC */
 	uint32_t cpu;
+	char comm[16]; /* PERF_EXEC: the first 15 bytes of the file's name */
 };
 
 /*

@@ -445,7 +445,7 @@ def show_last_run():
                  if key != "members"}
         print("  stats: " + json.dumps(brief))
         for one in run.stats["members"][:12]:
-            print("  member: " + json.dumps(one))
+            print("  member: " + json.dumps(one)[:400])
 
 
 def attempt(test, *args):

@@ -41,7 +41,9 @@ def check_halves(run):
 
 
 def text_of(python):
-    return "%d.%d.%d" % fflive.version_of(python)
+    """As far as an interpreter tells it: the patch level is in it since 3.11."""
+    version = fflive.version_of(python)
+    return ".".join(map(str, version if version >= (3, 11) else version[:2]))
 
 
 def check_versions(images, *pythons):

@@ -218,9 +218,38 @@ static void decodes_switches(void **state)
 	assert_int_equal(record.kind, PERF_SWITCH_IN);
 }
 
+static void names_new_images(void **state)
+{
+	struct {
+		struct perf_event_header header;
+		uint32_t pid_tid[2];
+		char comm[8];
+		uint32_t pid, tid;
+		uint64_t time;
+		uint32_t cpu, reserved;
+	} raw = { .header = { .type = PERF_RECORD_COMM,
+			      .misc = PERF_RECORD_MISC_COMM_EXEC,
+			      .size = sizeof(raw) },
+		  .comm = "true", .pid = 30, .tid = 30, .time = 99 };
+	struct oncpu *o = oncpu_new();
+	struct perf_record record;
+
+	(void)state;
+	assert_int_equal(perfring_decode(&raw, sizeof(raw), &record), 1);
+	assert_int_equal(record.kind, PERF_EXEC);
+	assert_string_equal(record.comm, "true");
+	oncpu_feed(o, &record);
+	assert_string_equal(oncpu_find(o, 30)->comm, "true");
+	assert_int_equal(oncpu_find(o, 30)->records, 0);
+	/* A thread that names itself has the image that it had. */
+	raw.header.misc = 0;
+	assert_int_equal(perfring_decode(&raw, sizeof(raw), &record), 0);
+	oncpu_close(o);
+}
+
 static void refuses_records_of_other_kinds_and_sizes(void **state)
 {
-	struct raw raw = { .header = { .type = PERF_RECORD_COMM,
+	struct raw raw = { .header = { .type = PERF_RECORD_FORK,
 				       .size = sizeof(raw) } };
 	struct perf_record record;
 
@@ -294,6 +323,7 @@ int main(void)
 		cmocka_unit_test(passes_over_the_idle_task),
 		cmocka_unit_test(keeps_its_table_small),
 		cmocka_unit_test(decodes_switches),
+		cmocka_unit_test(names_new_images),
 		cmocka_unit_test(refuses_records_of_other_kinds_and_sizes),
 		cmocka_unit_test(reads_a_ring_that_wraps),
 		cmocka_unit_test(gives_a_ring_up_that_makes_no_sense),
