@@ -163,6 +163,7 @@ void forkflame_free(struct forkflame *ff)
 	aggregate_free(ff->agg);
 	prefetch_free(ff->prefetch);
 	strtab_free(ff->strings);
+	vec_free(&ff->roots);
 	vec_free(&ff->looked);
 	vec_free(&ff->processes);
 	vec_free(&ff->todo);
@@ -219,8 +220,7 @@ int forkflame_add_pid(struct forkflame *ff, pid_t pid)
 		r = check_access(ff, pid);
 	if (r < 0)
 		return r;
-	if (proctree_add(ff->tree, pid, stat.start, clock_now(), false) ==
-	    PROCTREE_NONE)
+	if (!vec_push(&ff->roots, stat))
 		return error_set(&ff->err, -ENOMEM, "take in process %d", pid);
 	return 0;
 }
@@ -392,7 +392,7 @@ static int begin(struct forkflame *ff)
 	if (r == 0)
 		r = watch_sources(ff);
 	if (r == 0 && !ff->command)
-		r = session_rescan(ff, true);
+		r = session_scan_roots(ff);
 	ff->start_ns = clock_now();
 	ff->cpu_start_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 	ff->tick_base_ns = ff->start_ns;

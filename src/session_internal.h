@@ -194,6 +194,7 @@ struct forkflame {
 
 	/* The tree. */
 	struct proctree *tree;
+	struct VEC(struct proc_stat) roots; /* processes that were asked for */
 	struct VEC(struct process *) processes; /* by serial */
 	struct map threads;                     /* tid to struct thread * */
 	struct VEC(struct todo) todo;           /* a heap, the nearest first */
@@ -259,6 +260,9 @@ int session_take_events(struct forkflame *ff);
 
 /* Take a snapshot of /proc into the tree and do what follows. */
 int session_rescan(struct forkflame *ff, bool first);
+
+/* Take in the roots that were asked for, and their descendants. */
+int session_scan_roots(struct forkflame *ff);
 
 /* A pidfd said that the process has ended. */
 void process_gone(struct forkflame *ff, struct process *p);

@@ -474,8 +474,8 @@ static void process_judge_late(struct forkflame *ff, struct process *p)
 		used_ns = rec->cpu_ns;
 		len = snprintf(name, sizeof(name), "[%s]", rec->comm);
 		if (!image->command && rec->comm[0] && len > 0)
-			image->command = strtab_id(ff->strings, name,
-						   (size_t)len);
+			image->command =
+				strtab_id(ff->strings, name, (size_t)len);
 	}
 	if (used_ns < PYTHON_START_NS)
 		image->verdict = VERDICT_NOT_PYTHON;
@@ -614,6 +614,52 @@ int session_rescan(struct forkflame *ff, bool first)
 	vec_free(&procs);
 	vec_free(&stats);
 	return r < 0 ? r : 0;
+}
+
+/* The entry of @pid in a snapshot; NULL without. */
+static const struct proc_stat *in_snapshot(const struct proc_stats *stats,
+					   pid_t pid)
+{
+	for (size_t i = 0; i < stats->n; i++)
+		if (stats->at[i].pid == pid)
+			return &stats->at[i];
+	return NULL;
+}
+
+/* Has @root an ancestor among the other roots? Then it comes with that one. */
+static bool is_below_a_root(const struct forkflame *ff,
+			    const struct proc_stats *stats,
+			    const struct proc_stat *root)
+{
+	pid_t pid = root->parent;
+
+	/* A snapshot is no moment: a chain of it might even close a ring. */
+	for (size_t steps = 0; pid > 0 && steps < stats->n; steps++) {
+		const struct proc_stat *above = in_snapshot(stats, pid);
+
+		for (size_t i = 0; i < ff->roots.n; i++)
+			if (ff->roots.at[i].pid == pid && pid != root->pid)
+				return true;
+		pid = above ? above->parent : 0;
+	}
+	return false;
+}
+
+int session_scan_roots(struct forkflame *ff)
+{
+	struct proc_stats stats = { 0 };
+	int r = procfs_snapshot(&ff->fs, &stats, &ff->err);
+
+	for (size_t i = 0; r == 0 && i < ff->roots.n; i++) {
+		const struct proc_stat *root = &ff->roots.at[i];
+
+		if (!is_below_a_root(ff, &stats, root) &&
+		    proctree_add(ff->tree, root->pid, root->start, clock_now(),
+				 false) == PROCTREE_NONE)
+			r = -ENOMEM;
+	}
+	vec_free(&stats);
+	return r == 0 ? session_rescan(ff, true) : r;
 }
 
 static void do_todo(struct forkflame *ff, struct todo todo, uint64_t now_ns)

@@ -190,7 +190,7 @@ void thread_end(struct forkflame *ff, struct thread *t, uint64_t end_ns)
 	/* A thread other than the leader ends with its last switch-out. */
 	if (ff->oncpu && t->tid != p->pid)
 		rec = oncpu_find(ff->oncpu, t->tid);
-	if (rec && !rec->on && rec->out_ns > t->weigh.left_ns &&
+	if (rec && !rec->on && rec->out_ns > t->weigh.since_ns &&
 	    rec->out_ns < end_ns && !t->standing)
 		end_ns = rec->out_ns;
 	if (t->standing)

@@ -36,7 +36,7 @@ struct oncpu_thread {
 	uint64_t cpu_ns;   /* time on CPUs, of intervals that have ended */
 	uint64_t in_ns;    /* begin of the present one */
 	uint64_t records;  /* how many: equal counts, no switch in between */
-	char comm[16]; /* of its newest image; "" not told */
+	char comm[16];     /* of its newest image; "" not told */
 	bool on;           /* newest record: switched in */
 	bool away;         /* newest record: pushed off, it could run */
 	bool known;        /* no record was lost since the newest one */

@@ -24,7 +24,7 @@ enum perf_kind {
 	PERF_SWITCH_IN = 1,
 	PERF_SWITCH_OUT,  /* it went to sleep */
 	PERF_SWITCH_AWAY, /* it was pushed off its CPU and could go on */
-	PERF_EXEC, /* it has a new image, called `comm` */
+	PERF_EXEC,        /* it has a new image, called `comm` */
 	PERF_LOST,        /* records were dropped before this one */
 };
 

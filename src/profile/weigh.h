@@ -8,36 +8,41 @@
 #include "profile/aggregate.h"
 
 /*
- * What a thread's samples weigh.
+ * What a thread's samples weigh, so that the weights add up to its life and to
+ * the CPU time that the kernel charged it.
  *
- * Wall time: a thread's life is cut between its samples, so that the weights add
- * up to it. The cut lies halfway between the last moment at which the older stack
- * is known to have stood and the first at which the newer one is. For two samples
- * of a running thread these are the moments of the samples. A thread that slept
- * stood from its switch-out to its next switch-in: then the cut is exact but for
- * the burst between two sleeps. The first sample reaches back to the birth, the
- * last one on to the end.
+ * A sample is a stack that is known to have stood for some time: for a moment,
+ * when the thread was stopped; from its switch-out to its next switch-in, when it
+ * slept or waited for a CPU. That time is the stack's own. Between the end of one
+ * stack's standing and the beginning of the next one's is a gap, of which only
+ * the account is known: how much of it the thread spent on a CPU.
  *
- * CPU time: what the kernel charged the thread since the sample before belongs to
- * stacks that were seen running. Two running ones share it; a sleeper takes none:
- * it is carried on to the next running one, or at the end back to the last. Only
- * a thread that was never seen running leaves it with the stacks seen asleep.
+ *  - Time on a CPU belongs to stacks that were seen running. Between two of them
+ *    it is halved; between a running and a sleeping one it is the running one's.
+ *    What lies between two sleeping ones, a burst that no sample has hit, is
+ *    carried on to the next running one: so a thread of short bursts has its few
+ *    hits weigh as much as all of its bursts did.
+ *  - Time off a CPU belongs to stacks that were seen asleep, and is halved between
+ *    two of a kind.
+ *  - The first sample reaches back to the birth, the last one on to the end.
  *
- * Nothing is counted in ticks: early, late and additional samples bias nothing.
- * A sample also carries how many ticks it answered for, for views by count.
+ * For a thread that runs all the time, or has no account, this is the usual cut
+ * halfway between two samples. Nothing is counted in ticks: early, late and
+ * additional samples bias nothing. A sample also carries how many ticks it
+ * answered for, for views by count.
  */
 struct weigh {
 	uint32_t node; /* the newest stack; AGGREGATE_NONE before the first */
-	uint32_t running;  /* the newest stack that was seen running */
-	bool is_running;   /* the newest stack was seen running */
-	uint64_t left_ns;  /* where the time not yet charged begins */
-	uint64_t stood_ns; /* until when the newest stack is known to stand */
-	uint64_t cpu_ns;   /* the account at the newest sample */
-	uint64_t carry_ns; /* CPU time not yet charged */
-	uint64_t samples;  /* the newest stack answered for so many */
+	uint32_t running;    /* the newest stack that was seen running */
+	bool is_running;     /* the newest stack was seen running */
+	uint64_t since_ns;   /* the newest stack's own time begins */
+	uint64_t stood_ns;   /* until when it is known to stand */
+	uint64_t cpu_ns;     /* the account up to which all is given out */
+	struct weight carry; /* time on a CPU that waits for a running stack */
+	uint64_t samples;    /* the newest stack answered for so many */
 };
 
-/* A charge to be made: up to two nodes a sample. */
+/* A charge to be made: at most one for each node. */
 struct charge {
 	uint32_t node;
 	struct weight weight;

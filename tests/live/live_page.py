@@ -36,7 +36,9 @@ def first_child():
 
 def second_child():
     code = compile("burn(0.7)", "</script><b>&.py", "exec")
-    exec(code.replace(co_name="<img src=x onerror=alert(1)>"), globals())
+    names = [name for name in ("co_name", "co_qualname") if hasattr(code, name)]
+    odd = dict.fromkeys(names, "<img src=x onerror=alert(1)>")
+    exec(code.replace(**odd), globals())
 
 def main():
     for work in (first_child, second_child):

@@ -230,7 +230,10 @@ static void names_new_images(void **state)
 	} raw = { .header = { .type = PERF_RECORD_COMM,
 			      .misc = PERF_RECORD_MISC_COMM_EXEC,
 			      .size = sizeof(raw) },
-		  .comm = "true", .pid = 30, .tid = 30, .time = 99 };
+		  .comm = "true",
+		  .pid = 30,
+		  .tid = 30,
+		  .time = 99 };
 	struct oncpu *o = oncpu_new();
 	struct perf_record record;
 

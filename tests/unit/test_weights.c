@@ -93,8 +93,8 @@ static void keeps_a_sleeping_stack_until_it_woke(void **state)
 	weigh_stood(&bill.w, 80 * MS);
 	sample(&bill, B, 90 * MS, 90 * MS, 10 * MS, true);
 	end(&bill, 100 * MS, 20 * MS);
-	assert_int_equal(bill.of[A].wall_ns, 85 * MS);
-	assert_int_equal(bill.of[B].wall_ns, 15 * MS);
+	assert_int_equal(bill.of[A].wall_ns, 80 * MS);
+	assert_int_equal(bill.of[B].wall_ns, 20 * MS);
 }
 
 static void lets_a_sleep_begin_when_the_thread_left_its_cpu(void **state)
@@ -106,8 +106,83 @@ static void lets_a_sleep_begin_when_the_thread_left_its_cpu(void **state)
 	sample(&bill, A, 10 * MS, 10 * MS, 10 * MS, true);
 	sample(&bill, B, 12 * MS, 20 * MS, 12 * MS, false);
 	end(&bill, 50 * MS, 12 * MS);
-	assert_int_equal(bill.of[A].wall_ns, 11 * MS);
-	assert_int_equal(bill.of[B].wall_ns, 39 * MS);
+	assert_int_equal(bill.of[A].wall_ns, 12 * MS);
+	assert_int_equal(bill.of[B].wall_ns, 38 * MS);
+}
+
+/* Sleeps 40 ms, works 10 ms: each burst is hit once, somewhere. */
+static void gives_a_burst_to_the_sample_that_hit_it(void **state)
+{
+	struct bill bill = { 0 };
+	uint64_t now = 0, cpu = 0;
+
+	(void)state;
+	weigh_begin(&bill.w, 0, 0);
+	for (uint64_t i = 0; i < 10; i++) {
+		sample(&bill, A, now, now + 5 * MS, cpu, false);
+		weigh_stood(&bill.w, now + 40 * MS);
+		sample(&bill, B, now + (40 + i) * MS, now + (40 + i) * MS,
+		       cpu + i * MS, true);
+		now += 50 * MS;
+		cpu += 10 * MS;
+	}
+	end(&bill, now, cpu);
+	assert_int_equal(bill.of[A].wall_ns, 400 * MS);
+	assert_int_equal(bill.of[B].wall_ns, 100 * MS);
+	assert_int_equal(bill.of[B].cpu_ns, 100 * MS);
+}
+
+/* One burst in ten is hit: it stands for all of them. */
+static void carries_bursts_that_were_not_hit_to_the_next_one(void **state)
+{
+	struct bill bill = { 0 };
+	uint64_t now = 0, cpu = 0;
+
+	(void)state;
+	weigh_begin(&bill.w, 0, 0);
+	for (int i = 0; i < 10; i++) {
+		sample(&bill, A, now, now + 1 * MS, cpu, false);
+		weigh_stood(&bill.w, now + 49 * MS);
+		now += 50 * MS;
+		cpu += 1 * MS;
+	}
+	sample(&bill, B, now, now, cpu, true);
+	sample(&bill, A, now, now + 1 * MS, cpu, false);
+	end(&bill, now + 1 * MS, cpu);
+	assert_int_equal(bill.of[A].wall_ns, 491 * MS);
+	assert_int_equal(bill.of[B].wall_ns, 10 * MS);
+	assert_int_equal(bill.of[A].cpu_ns, 0);
+	assert_int_equal(bill.of[B].cpu_ns, 10 * MS);
+}
+
+/* A thread on a full machine runs half of the time. */
+static void gives_the_wait_for_a_cpu_to_both_neighbours(void **state)
+{
+	struct bill bill = { 0 };
+
+	(void)state;
+	weigh_begin(&bill.w, 0, 0);
+	sample(&bill, A, 0, 0, 0, true);
+	sample(&bill, B, 20 * MS, 20 * MS, 10 * MS, true);
+	end(&bill, 20 * MS, 10 * MS);
+	assert_int_equal(bill.of[A].wall_ns, 10 * MS);
+	assert_int_equal(bill.of[B].wall_ns, 10 * MS);
+	assert_int_equal(bill.of[A].cpu_ns, 5 * MS);
+}
+
+/* Known by looks only: it woke between two of them, and slept again elsewhere. */
+static void halves_what_lies_between_two_sleeps(void **state)
+{
+	struct bill bill = { 0 };
+
+	(void)state;
+	weigh_begin(&bill.w, 0, 0);
+	sample(&bill, A, 0, 0, 0, false);
+	weigh_stood(&bill.w, 100 * MS);
+	sample(&bill, B, 200 * MS, 200 * MS, 0, false);
+	end(&bill, 300 * MS, 0);
+	assert_int_equal(bill.of[A].wall_ns, 150 * MS);
+	assert_int_equal(bill.of[B].wall_ns, 150 * MS);
 }
 
 static void charges_cpu_to_stacks_seen_running(void **state)
@@ -136,6 +211,17 @@ static void gives_a_thread_never_seen_running_its_cpu_all_the_same(void **state)
 	sample(&bill, B, 10 * MS, 10 * MS, 6 * MS, false);
 	end(&bill, 20 * MS, 8 * MS);
 	assert_int_equal(bill.of[B].cpu_ns, 3 * MS);
+}
+
+static void ends_no_later_than_the_thread(void **state)
+{
+	struct bill bill = { 0 };
+
+	(void)state;
+	weigh_begin(&bill.w, 0, 0);
+	sample(&bill, A, 10 * MS, 40 * MS, 0, false);
+	end(&bill, 30 * MS, 0);
+	assert_int_equal(bill.of[A].wall_ns, 30 * MS);
 }
 
 static void counts_the_ticks_that_a_stack_answered_for(void **state)
@@ -168,7 +254,8 @@ static void adds_up_whatever_comes(void **state)
 	(void)state;
 	srandom(7);
 	for (int round = 0; round < 2000; round++) {
-		uint64_t birth = (uint64_t)random() % 1000, now = birth;
+		uint64_t birth = 100 + (uint64_t)random() % 1000;
+		uint64_t now = birth;
 		uint64_t cpu = (uint64_t)random() % 50, base = cpu;
 		uint64_t wall_sum = 0, cpu_sum = 0;
 		struct bill bill = { 0 };
@@ -220,7 +307,13 @@ int main(void)
 		cmocka_unit_test(keeps_a_sleeping_stack_until_it_woke),
 		cmocka_unit_test(
 			lets_a_sleep_begin_when_the_thread_left_its_cpu),
+		cmocka_unit_test(gives_a_burst_to_the_sample_that_hit_it),
+		cmocka_unit_test(
+			carries_bursts_that_were_not_hit_to_the_next_one),
+		cmocka_unit_test(gives_the_wait_for_a_cpu_to_both_neighbours),
+		cmocka_unit_test(halves_what_lies_between_two_sleeps),
 		cmocka_unit_test(charges_cpu_to_stacks_seen_running),
+		cmocka_unit_test(ends_no_later_than_the_thread),
 		cmocka_unit_test(
 			gives_a_thread_never_seen_running_its_cpu_all_the_same),
 		cmocka_unit_test(counts_the_ticks_that_a_stack_answered_for),
