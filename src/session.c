@@ -12,7 +12,7 @@
 
 #include "base/outcome.h"
 #include "linux/clock.h"
-#include "linux/task.h"
+#include "linux/urgency.h"
 #include "session_internal.h"
 
 /* How often the fallback looks for children. */
@@ -151,6 +151,7 @@ void forkflame_free(struct forkflame *ff)
 {
 	if (!ff)
 		return;
+	urgency_restore(&ff->before);
 	for (size_t i = 0; i < ff->processes.n; i++)
 		process_free(ff, ff->processes.at[i]);
 	spawn_close(&ff->spawn);
@@ -271,6 +272,8 @@ int forkflame_start(struct forkflame *ff, char *const argv[], const void *mask)
 		r = error_set(&ff->err, -ENOMEM, "take in the command");
 	if (r == 0)
 		r = session_take_events(ff);
+	/* From its first instruction on there is news of it. */
+	urgency_raise(&ff->before);
 	if (r == 0)
 		r = spawn_go(&ff->spawn, argv, &ff->err);
 	if (r < 0)
@@ -431,12 +434,11 @@ static void finish(struct forkflame *ff)
 
 int forkflame_run(struct forkflame *ff)
 {
-	int nice_before = getpriority(PRIO_PROCESS, 0);
 	int r;
 
 	ff->err = ERROR_NONE;
 	/* While we wait for a CPU, a thread may stand stopped. */
-	(void)setpriority(PRIO_PROCESS, (id_t)task_self(), -20);
+	urgency_raise(&ff->before);
 	r = begin(ff);
 	while (r == 0 && loop_breaks(ff->loop) == 0 &&
 	       !(ff->end_ns && clock_now() >= ff->end_ns)) {
@@ -448,6 +450,6 @@ int forkflame_run(struct forkflame *ff)
 	if (r < 0)
 		(void)error_set(&ff->err, r, "%s", strerror(-r));
 	finish(ff);
-	(void)setpriority(PRIO_PROCESS, (id_t)task_self(), nice_before);
+	urgency_restore(&ff->before);
 	return r;
 }

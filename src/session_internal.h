@@ -21,6 +21,7 @@
 #include "linux/sched.h"
 #include "linux/spawn.h"
 #include "linux/tracee.h"
+#include "linux/urgency.h"
 #include "profile/aggregate.h"
 #include "profile/summary.h"
 #include "profile/weigh.h"
@@ -228,6 +229,7 @@ struct forkflame {
 	uint64_t start_ns, end_ns;
 	uint64_t cpu_start_ns, cpu_used_ns; /* our own */
 	uint64_t progress_ns;
+	struct urgency before; /* how urgent we were */
 	bool running, done;
 	bool oncpu_was; /* switch records were used, before they were closed */
 };

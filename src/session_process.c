@@ -20,8 +20,8 @@ static const unsigned probe_ms[] = { 1,  2,   3,   5,   8,    15,  30,
 				     60, 120, 250, 500, 1000, 2000 };
 #define PROBES (sizeof(probe_ms) / sizeof(*probe_ms))
 
-/* A new process is sampled at its birth and then after 1, 2, 4, ... ms. */
-#define YOUNG_STEP_NS NSEC_PER_MSEC
+/* A new process is sampled at its birth and then after 1/4, 1/2, 1, 2, ... ms. */
+#define YOUNG_STEP_NS (NSEC_PER_MSEC / 4)
 
 /* How long the EXIT event of a process that has gone is waited for. */
 #define LEAVE_WAIT_NS (20 * NSEC_PER_MSEC)

@@ -30,8 +30,8 @@
  * forkflame_start or forkflame_run on (ptrace wants that); only forkflame_stop
  * may be called from anywhere, a signal handler included.
  * Side effects on the process: SIGRTMAX-1 gets a handler that does nothing, the
- * calling thread may be given nice -20 for the time of forkflame_run, and the
- * limit of open files is raised to its hard limit.
+ * calling thread may be given SCHED_FIFO 1 or nice -20 from forkflame_start to the
+ * end of forkflame_run, and the limit of open files is raised to its hard limit.
  */
 
 #ifdef __cplusplus

@@ -29,6 +29,7 @@
 #include "base/nsec.h"
 #include "linux/clock.h"
 #include "linux/evring.h"
+#include "linux/urgency.h"
 
 #define RING_ROOM 65536
 #define BATCH 64
@@ -103,11 +104,10 @@ static void *listener_main(void *arg)
 		{ .fd = l->wake, .events = POLLIN },
 		{ .fd = cnproc_fd(l->cn), .events = POLLIN },
 	};
+	struct urgency before = { 0 };
 	unsigned asked;
 
-	/* Of this thread alone, on Linux. At nice 0 a busy machine delays it by
-	 * tens of milliseconds; it is refused to an ordinary user. */
-	(void)setpriority(PRIO_PROCESS, 0, -20);
+	urgency_raise(&before);
 	while (!atomic_load(&l->stop)) {
 		if (poll(fds, 2, -1) < 0)
 			continue;

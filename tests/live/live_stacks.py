@@ -36,7 +36,8 @@ def check_stack(stack, lines):
             if frame.file.endswith(("alternating.py", "truth.py"))}
     if not {fflive.short_name(name) for name in ours} & (set(lines) | {"timed"}):
         return
-    expect(names in possible_stacks() or names == ["<module>", "timed", "note"],
+    # The program notes down its times before and after; that takes a moment.
+    expect(names in possible_stacks() or names[:3] == ["<module>", "timed", "note"],
            "impossible stack: %s", stack)
     for frame in stack.frames:
         right = lines.get(fflive.short_name(frame.function))

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "linux/urgency.h"
+
+#include <sched.h>
+#include <sys/resource.h>
+
+#include "linux/task.h"
+
+/* Each of these calls is about one thread, not the process, on Linux. */
+
+void urgency_raise(struct urgency *before)
+{
+	struct sched_param first = { .sched_priority = 1 };
+	id_t self = (id_t)task_self();
+
+	if (before->raised)
+		return;
+	before->policy = sched_getscheduler(0);
+	before->nice = getpriority(PRIO_PROCESS, self);
+	before->raised = before->policy >= 0;
+	if (before->raised &&
+	    sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &first) < 0)
+		(void)setpriority(PRIO_PROCESS, self, -20);
+}
+
+void urgency_restore(struct urgency *before)
+{
+	struct sched_param none = { 0 };
+
+	if (!before->raised)
+		return;
+	/* The reset at a fork may be kept, but not taken back: no matter here. */
+	if (sched_setscheduler(0, before->policy, &none) < 0)
+		(void)sched_setscheduler(
+			0, before->policy | SCHED_RESET_ON_FORK, &none);
+	(void)setpriority(PRIO_PROCESS, (id_t)task_self(), before->nice);
+	before->raised = false;
+}

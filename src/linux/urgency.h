@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef LINUX_URGENCY_H
+#define LINUX_URGENCY_H
+
+#include <stdbool.h>
+
+/*
+ * How soon the calling thread gets a CPU when it wakes: what it was before, to be
+ * put back. A zeroed one is not raised.
+ */
+struct urgency {
+	bool raised;
+	int policy;
+	int nice;
+};
+
+/*
+ * Once raised, raising again changes nothing and keeps what was before.
+ *
+ * Take SCHED_FIFO 1 for the calling thread, or, where that is refused, nice -20;
+ * an ordinary user gets neither, and no error. Children do not inherit it.
+ *
+ * Nice -20 is not enough where sessions or cgroups share the CPUs between them
+ * (sched_autogroup, on by default in many kernels): it then counts within the
+ * session only, and a busy neighbour delays us for tens of milliseconds.
+ */
+void urgency_raise(struct urgency *before);
+
+/* Put back what urgency_raise found, if it was raised. */
+void urgency_restore(struct urgency *before);
+
+#endif
