@@ -12,7 +12,7 @@
 /*
  * The thread that hears. It reads the connector and hands on through a ring
  * what concerns processes; it never blocks on anything but its socket, and
- * takes nice -20 where it may. All signals are blocked in it.
+ * is as urgent as it may be (linux/urgency.h). All signals are blocked in it.
  */
 struct listener;
 

@@ -15,6 +15,15 @@
  *
  * A chunk or an address that is something else by now costs time, not truth: the
  * bytes were read in this stop, and the walk checks them as it would any others.
+ *
+ * In 3.11 and 3.12 each evaluation has a cframe on the C stack. On its way in, it
+ * makes the thread point to its cframe first, and only some instructions later
+ * puts a frame into it (Python/ceval.c, _PyEval_EvalFrameDefault). A thread that
+ * was stopped in between shows what an earlier evaluation left at that place of
+ * the C stack: another stack, whole but wrong. It gives itself away: the frame by
+ * which an evaluation was entered always continues in the newest frame of the
+ * cframe below. Where it does not, the new evaluation has not begun, and the
+ * stack is that of the cframe below.
  */
 #include "python/frame.h"
 
@@ -45,11 +54,20 @@ struct walk {
 	bool next_known;     /* ... if it was asked for */
 };
 
+/* Where a walk begins. */
+struct start {
+	uint64_t leaf;
+	uint64_t base;  /* the frame that is below every stack, if any */
+	bool has_below; /* there is a cframe below the newest */
+	uint64_t below; /* its newest frame */
+};
+
 /* What the walk needs of a frame. */
 struct link {
 	uint64_t previous;
 	struct rawframe raw;
 	bool is_python;
+	bool is_entry; /* an evaluation was entered from C by it */
 };
 
 static uint64_t get_u64(const uint8_t *bytes, size_t at)
@@ -281,6 +299,10 @@ static int read_link(struct walk *w, uint64_t addr, struct link *ret)
 		if (owner >= layout->owner_limit)
 			return OUT_TORN;
 		ret->is_python = !(layout->owner_skip >> owner & 1);
+		/* From 3.12 on that is what the frames without code are for. */
+		ret->is_entry = layout->frame.is_entry != LAYOUT_NONE
+					? bytes[layout->frame.is_entry] != 0
+					: !ret->is_python;
 	}
 	return ret->is_python ? parse_code(w, bytes, ret) : 0;
 }
@@ -320,64 +342,92 @@ static bool layout_fits(const struct layout *layout)
 			return false;
 	return (layout->frame.owner == LAYOUT_NONE ||
 		layout->frame.owner < size) &&
+	       (layout->frame.is_entry == LAYOUT_NONE ||
+		layout->frame.is_entry < size) &&
 	       (layout->frame.tlbc_index == LAYOUT_NONE ||
 		layout->frame.tlbc_index + 4u <= size);
 }
 
-/* The innermost frame, and the one that is below every stack, if any. */
-static int find_leaf(struct walk *w, uint64_t tstate, uint64_t *ret_leaf,
-		     uint64_t *ret_base)
+/* The newest cframe, which has the leaf, and the one below it. */
+static int read_cframes(struct walk *w, uint64_t cframe, struct start *ret)
+{
+	const struct layout *layout = w->layout;
+	uint64_t below;
+	struct mem_range ranges[] = {
+		{ .addr = cframe + layout->cframe.current,
+		  .buf = &ret->leaf,
+		  .len = sizeof(ret->leaf) },
+		{ .addr = cframe + layout->cframe.previous,
+		  .buf = &below,
+		  .len = sizeof(below) },
+	};
+	int r;
+
+	if (!is_pointer(cframe))
+		return OUT_TORN;
+	touch(w, ranges[0].addr, ranges[0].len);
+	touch(w, ranges[1].addr, ranges[1].len);
+	r = w->mem->readv(w->mem->ctx, ranges, 2);
+	/* The lowest belongs to the thread itself: no evaluation. */
+	if (r || !below)
+		return r;
+	if (!is_pointer(below))
+		return OUT_TORN;
+	ret->has_below = true;
+	touch(w, below + layout->cframe.current, sizeof(ret->below));
+	return mem_read_u64(w->mem, below + layout->cframe.current,
+			    &ret->below);
+}
+
+static int find_start(struct walk *w, uint64_t tstate, struct start *ret)
 {
 	const struct layout *layout = w->layout;
 	uint8_t bytes[THREAD_BYTES];
-	uint64_t cframe;
 	size_t from, len;
 	int r;
 
+	*ret = (struct start){ 0 };
 	thread_span(layout, &from, &len);
 	r = mem_read(w->mem, tstate + from, bytes, len);
 	if (r)
 		return r;
-	*ret_leaf = get_u64(bytes, layout->thread.frame - from);
-	*ret_base = 0;
+	ret->leaf = get_u64(bytes, layout->thread.frame - from);
 	if (layout->thread.base_frame != LAYOUT_NONE)
-		*ret_base = get_u64(bytes, layout->thread.base_frame - from);
+		ret->base = get_u64(bytes, layout->thread.base_frame - from);
 	if (layout->thread.datastack_chunk != LAYOUT_NONE)
 		w->next_chunk =
 			get_u64(bytes, layout->thread.datastack_chunk - from);
 	w->next_known = true;
-	if (layout->frame_kind != FRAME_CFRAME || !*ret_leaf)
+	if (layout->frame_kind != FRAME_CFRAME || !ret->leaf)
 		return 0;
-	if (!is_pointer(*ret_leaf))
-		return OUT_TORN;
-	cframe = *ret_leaf + layout->cframe.current;
-	touch(w, cframe, sizeof(cframe));
-	return mem_read_u64(w->mem, cframe, ret_leaf);
+	return read_cframes(w, ret->leaf, ret);
 }
 
-static int walk(struct walk *w, uint64_t tstate, struct rawframe *frames,
-		size_t max, size_t *ret_n)
+/*
+ * Follow the links from @addr down to @base. With @start, the first frame by which
+ * an evaluation was entered must continue in the frame below, else OUT_TORN;
+ * *@ret_entered tells whether it was met.
+ */
+static int follow(struct walk *w, uint64_t addr, uint64_t base,
+		  const struct start *start, struct rawframe *frames,
+		  size_t max, size_t *ret_n, bool *ret_entered)
 {
-	bool has_base = w->layout->thread.base_frame != LAYOUT_NONE;
 	size_t n = 0, left = max < SIZE_MAX / 4 ? 2 * max + 16 : SIZE_MAX;
-	uint64_t addr, base;
 	struct link link;
 	int r;
 
-	r = find_leaf(w, tstate, &addr, &base);
-	if (r)
-		return r;
-	/* Without a frame at all the thread is new, or at its end. */
-	if (!addr)
-		base = 0;
-	else if (has_base && !base)
-		return OUT_TORN;
+	*ret_entered = !start;
 	for (; addr && addr != base; addr = link.previous) {
 		if (!left--)
 			return OUT_TORN;
 		r = read_link(w, addr, &link);
 		if (r)
 			return r;
+		if (link.is_entry && !*ret_entered) {
+			if (link.previous != start->below)
+				return OUT_TORN;
+			*ret_entered = true;
+		}
 		if (!link.is_python)
 			continue;
 		if (n == max) {
@@ -390,6 +440,33 @@ static int walk(struct walk *w, uint64_t tstate, struct rawframe *frames,
 		return OUT_TORN;
 	*ret_n = n;
 	return 0;
+}
+
+static int walk(struct walk *w, uint64_t tstate, struct rawframe *frames,
+		size_t max, size_t *ret_n)
+{
+	struct start start;
+	bool entered;
+	size_t n;
+	int r;
+
+	r = find_start(w, tstate, &start);
+	if (r)
+		return r;
+	/* Without a frame at all the thread is new, or at its end. */
+	if (!start.leaf)
+		start.base = 0;
+	else if (w->layout->thread.base_frame != LAYOUT_NONE && !start.base)
+		return OUT_TORN;
+	r = follow(w, start.leaf, start.base, start.has_below ? &start : NULL,
+		   frames, max, &n, &entered);
+	/* On its way into an evaluation: what is in the newest cframe is old. */
+	if (!entered && (r == 0 || r == OUT_TORN))
+		r = follow(w, start.below, start.base, NULL, frames, max, &n,
+			   &entered);
+	if (r == 0 || r == OUT_FULL)
+		*ret_n = n;
+	return r;
 }
 
 int frame_walk(const struct mem *mem, const struct layout *layout,

@@ -24,6 +24,9 @@
  * over and do not count. `instr` is relative to the code's bytecode, in the
  * thread's own copy of it where the build has such copies.
  *
+ * A thread on its way into an evaluation, whose new frame is not in place yet, has
+ * the stack of its caller.
+ *
  * Returns 0; OUT_FULL when the stack is deeper than @max (the @max innermost are
  * written); OUT_TORN when a link leads nowhere, an owner cannot be, or (3.15) a
  * stack ends without its base frame; OUT_GONE, OUT_DENIED.

@@ -66,7 +66,8 @@ struct layout {
 		uint16_t datastack_chunk; /* 3.11+ */
 	} thread;
 	struct {
-		uint16_t current; /* cframe.current_frame */
+		uint16_t current;  /* cframe.current_frame */
+		uint16_t previous; /* the one of the evaluation below */
 	} cframe;
 	/* A chunk of the thread's data stack, where frames lie one by one: 3.11+ */
 	struct {
@@ -80,6 +81,7 @@ struct layout {
 		uint16_t code;     /* f_code, or f_executable */
 		uint16_t instr; /* f_lasti (int), prev_instr or instr_ptr (pointer) */
 		uint16_t owner;      /* char, 3.11+ */
+		uint16_t is_entry;   /* bool, 3.11: entered from C */
 		uint16_t tlbc_index; /* int32, free-threaded 3.14+ */
 		uint16_t size;       /* bytes that hold all of the above */
 	} frame;

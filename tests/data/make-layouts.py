@@ -36,12 +36,12 @@ KEEP = {
     'struct _ts': [
         'next', 'interp', 'frame', 'cframe', 'current_frame', 'base_frame',
         'thread_id', 'native_thread_id', 'datastack_chunk'],
-    '_PyCFrame': ['current_frame'],
+    '_PyCFrame': ['current_frame', 'previous'],
     '_PyStackChunk': ['previous', 'size', 'top', 'data'],
     'struct _frame': ['f_back', 'f_code', 'f_lasti'],
     'struct _PyInterpreterFrame': [
         'previous', 'f_code', 'f_executable', 'prev_instr', 'instr_ptr',
-        'owner', 'tlbc_index'],
+        'owner', 'is_entry', 'tlbc_index'],
     'PyCodeObject': [
         'co_filename', 'co_name', 'co_qualname', 'co_firstlineno', 'co_lnotab',
         'co_linetable', 'co_code_adaptive', 'co_tlbc'],
@@ -283,6 +283,8 @@ def row(name, facts):
         ('thread.datastack_chunk', facts.at(ts, 'datastack_chunk')),
         ('cframe.current', facts.at('_PyCFrame', 'current_frame')
          if 11 <= minor < 13 else None),
+        ('cframe.previous', facts.at('_PyCFrame', 'previous')
+         if 11 <= minor < 13 else None),
         ('chunk.previous', facts.at(chunk, 'previous')),
         ('chunk.size', facts.at(chunk, 'size')),
         ('chunk.top', facts.at(chunk, 'top')),
@@ -291,10 +293,11 @@ def row(name, facts):
         ('frame.code', facts.at(frame, 'f_code', 'f_executable')),
         ('frame.instr', facts.at(frame, *instr)),
         ('frame.owner', facts.at(frame, 'owner')),
+        ('frame.is_entry', facts.at(frame, 'is_entry')),
         ('frame.tlbc_index', facts.at(frame, 'tlbc_index')),
         ('frame.size', facts.end(
             frame, 'f_back', 'previous', 'f_code', 'f_executable', 'owner',
-            'tlbc_index', *instr)),
+            'is_entry', 'tlbc_index', *instr)),
         ('owner_skip', '%#x' % sum(1 << n for n in skip)),
         ('owner_limit', limit), ('tag_mask', tags),
         ('instr_scale', 2 if minor == 10 else 1),
