@@ -155,7 +155,6 @@ void forkflame_free(struct forkflame *ff)
 	for (size_t i = 0; i < ff->processes.n; i++)
 		process_free(ff, ff->processes.at[i]);
 	spawn_close(&ff->spawn);
-	stopper_free(ff->stopper);
 	oncpu_close(ff->oncpu);
 	listener_stop(ff->listener);
 	children_free(ff->children);
@@ -432,13 +431,23 @@ static void finish(struct forkflame *ff)
 	ff->done = true;
 }
 
-int forkflame_run(struct forkflame *ff)
+/*
+ * The run, in a thread of its own. ptrace wants that one thread does all stops;
+ * and when this one ends, the kernel lets go of those that it still waits for,
+ * which nothing else can do (a thread in uninterruptible sleep neither stops nor
+ * can be detached from).
+ */
+static void *run_main(void *ctx)
 {
+	struct forkflame *ff = ctx;
+	struct urgency before = { 0 };
+	sigset_t all;
 	int r;
 
-	ff->err = ERROR_NONE;
+	(void)sigfillset(&all);
+	(void)pthread_sigmask(SIG_SETMASK, &all, NULL);
 	/* While we wait for a CPU, a thread may stand stopped. */
-	urgency_raise(&ff->before);
+	urgency_raise(&before);
 	r = begin(ff);
 	while (r == 0 && loop_breaks(ff->loop) == 0 &&
 	       !(ff->end_ns && clock_now() >= ff->end_ns)) {
@@ -450,6 +459,25 @@ int forkflame_run(struct forkflame *ff)
 	if (r < 0)
 		(void)error_set(&ff->err, r, "%s", strerror(-r));
 	finish(ff);
+	if (ff->stopper && !ff->command_ended)
+		ff->command_ended =
+			stopper_taken(ff->stopper, &ff->command_status);
+	stopper_free(ff->stopper);
+	ff->stopper = NULL;
+	ff->result = r;
+	return NULL;
+}
+
+int forkflame_run(struct forkflame *ff)
+{
+	pthread_t thread;
+	int r;
+
+	ff->err = ERROR_NONE;
+	r = -pthread_create(&thread, NULL, run_main, ff);
+	if (r < 0)
+		return error_set(&ff->err, r, "start the sampling thread");
+	(void)pthread_join(thread, NULL);
 	urgency_restore(&ff->before);
-	return r;
+	return ff->result;
 }

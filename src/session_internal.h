@@ -230,6 +230,7 @@ struct forkflame {
 	uint64_t cpu_start_ns, cpu_used_ns; /* our own */
 	uint64_t progress_ns;
 	struct urgency before; /* how urgent we were */
+	int result;            /* of the run */
 	bool running, done;
 	bool oncpu_was; /* switch records were used, before they were closed */
 };

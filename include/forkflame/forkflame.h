@@ -26,12 +26,14 @@
  * forkflame_strerror then says in words what failed and what helps.
  * Ownership: what a call hands out belongs to the handle and lives as long as it,
  * unless it says otherwise; what is given to a call is copied.
- * Threads: one handle is for one thread, which must be the same from
- * forkflame_start or forkflame_run on (ptrace wants that); only forkflame_stop
- * may be called from anywhere, a signal handler included.
+ * Threads: one handle is for one thread at a time; only forkflame_stop may be called
+ * from anywhere, a signal handler included. The sampling itself is done by threads
+ * of the library's own, which live as long as forkflame_run (one listens from
+ * forkflame_new on); no signal handler runs in them but our own.
  * Side effects on the process: SIGRTMAX-1 gets a handler that does nothing, the
- * calling thread may be given SCHED_FIFO 1 or nice -20 from forkflame_start to the
- * end of forkflame_run, and the limit of open files is raised to its hard limit.
+ * library's threads and, between forkflame_start and the end of forkflame_run, the
+ * caller's are given SCHED_FIFO 1 or nice -20 where that is allowed, and the limit
+ * of open files is raised to its hard limit.
  */
 
 #ifdef __cplusplus
@@ -72,8 +74,9 @@ struct forkflame_options {
 	enum forkflame_oncpu oncpu;
 	uint64_t seed; /* of the jitter; 0: from the clock */
 	/*
-	 * Called by forkflame_run now and then (about five times a second), on
-	 * its thread; NULL: never.
+	 * Called now and then during forkflame_run (about five times a second),
+	 * by the sampling thread, while the caller waits; NULL: never. It holds
+	 * the sampling up.
 	 */
 	void (*progress)(void *ctx, struct forkflame *ff);
 	void *progress_ctx;

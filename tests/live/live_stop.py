@@ -8,6 +8,7 @@ instructions to well within its sampling. Each time every thread must be free
 and go on.
 """
 import glob
+import json
 import mmap
 import os
 import random
@@ -144,9 +145,44 @@ def stopped_profiler_holds_no_thread():
     expect(unlucky <= 1, "%d of 12 times a thread was held meanwhile", unlucky)
 
 
+def late_stop():
+    """A library that makes every stop of the profiler come too late."""
+    if os.environ.get("FORKFLAME_INSTRUMENTED") == "yes":
+        raise fflive.Skip("a sanitizer wants to be the first library")
+    folder = tempfile.mkdtemp(prefix="fflive-")
+    library = os.path.join(folder, "latestop.so")
+    subprocess.run([os.environ.get("CC", "cc").split()[0], "-D_GNU_SOURCE",
+                    "-shared", "-fPIC", "-O", "-o", library, fflive.program("latestop.c")], check=True)
+    return library
+
+
+def stops_that_come_late_hold_nobody():
+    """They are let go of when they come; and at the end of the run all of them
+    are, though the profiler goes on to wait for the command."""
+    library = late_stop()
+    for number in range(4):
+        run = fflive.start(["-r", 200, "-d", .3 + .03 * number],
+                           [fflive.newest(), fflive.program("pool.py"), 2, 120, .02],
+                           env={"LD_PRELOAD": library})
+        fflive.wait_until(lambda: os.path.exists(run.path("stats.json")), 10,
+                          "end of the duration")
+        time.sleep(.1)
+        pids = [member["pid"] for member in
+                json.loads(fflive.read_text(run.path("stats.json")))["members"]]
+        held = fflive.held_threads(pids)
+        run.wait(20)
+        expect(not held, "after the run threads are held: %s", held)
+        fflive.check_run(run, stdout=b"the pool is done\n")
+        # It reads what stands in the kernel all the same.
+        expect(run.stats["held"]["stops"] == 0, "stops: %s", run.stats["held"])
+        expect(run.stats["samples"]["taken"] > 50, "samples: %s",
+               run.stats["samples"])
+
+
 if __name__ == "__main__":
     fflive.main(once=[
         killed_profiler_leaves_no_thread_stopped,
         signalled_or_crashed_profiler_leaves_no_thread_stopped,
         stopped_profiler_holds_no_thread,
+        stops_that_come_late_hold_nobody,
     ])
