@@ -12,6 +12,7 @@
 
 #include "base/outcome.h"
 #include "linux/clock.h"
+#include "linux/denial.h"
 #include "linux/urgency.h"
 #include "session_internal.h"
 
@@ -204,7 +205,7 @@ static int check_access(struct forkflame *ff, pid_t pid)
 		r = mem_read(&ff->mem, maps.maps.at[0].start, &byte, 1);
 	}
 	proc_maps_free(&maps);
-	return r == OUT_DENIED ? session_diagnose(ff, pid) : 0;
+	return r == OUT_DENIED ? denial_explain(&ff->fs, pid, &ff->err) : 0;
 }
 
 int forkflame_add_pid(struct forkflame *ff, pid_t pid)
@@ -359,7 +360,7 @@ static int turn(struct forkflame *ff)
 		r = session_take_events(ff);
 	now_ns = clock_now();
 	if (now_ns >= ff->next_tick_ns) {
-		session_tick(ff, now_ns);
+		session_tick(ff);
 		plan_tick(ff, clock_now());
 	}
 	if (ff->options.progress && now_ns >= ff->progress_ns) {

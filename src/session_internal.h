@@ -36,11 +36,13 @@
  * One run, in pieces. struct forkflame owns all of it; it is turned by one
  * thread:
  *
- *	events ──► proctree ──► process_join / _exec / _leave     session_process.c
- *	clock  ──► who is due ──► thread_read ──► struct weigh    session_sample.c
- *	                 │                                        session_thread.c
- *	                 └── is there a Python, and which          session_elf.c
- *	the end ──► views, summary                                session_report.c
+ *	events ──► proctree ──► join, exec, leave      session_events.c, _process.c
+ *	                 │
+ *	                 └── is there a Python, which  session_image.c, _elf.c
+ *	clock ──► who is due ──► read, accept          session_tick.c, _sample.c,
+ *	                              │                _thread.c
+ *	                              └──► struct weigh ──► struct aggregate
+ *	the end ──► views, summary                     session_report.c
  *
  * A process that is seen goes through these states (struct image.verdict), once
  * for each image that it has:
@@ -62,6 +64,17 @@
  * stands, and let go when it comes.
  */
 #define STOP_DEADLINE_NS NSEC_PER_MSEC
+
+/* Reads that were overtaken by the thread are tried so often, then it is stopped. */
+#define ROUNDS 3
+
+/*
+ * A thread that was given a CPU less than this ago is not stopped yet. On its way
+ * out of a system call that the kernel does not restart (epoll_wait, recv with a
+ * timeout, sigtimedwait) a stop would make it fail with EINTR; and one that wakes
+ * for a moment only is soon asleep again, and then needs no stop.
+ */
+#define FRESH_NS (50 * NSEC_PER_USEC)
 
 /* How many threads are asked to stop at once. */
 #define STOPS_MAX 8
@@ -256,7 +269,7 @@ int session_locate(struct forkflame *ff, struct process *p,
  */
 bool session_first_look(struct forkflame *ff, pid_t pid, uint32_t *ret_name);
 
-/* session_process.c: the lives of processes. */
+/* session_events.c: from events and snapshots to what happens to processes. */
 
 /* Take all events that are there, and do what follows from them. */
 int session_take_events(struct forkflame *ff);
@@ -267,14 +280,33 @@ int session_rescan(struct forkflame *ff, bool first);
 /* Take in the roots that were asked for, and their descendants. */
 int session_scan_roots(struct forkflame *ff);
 
-/* A pidfd said that the process has ended. */
-void process_gone(struct forkflame *ff, struct process *p);
+/* session_todo.c: what has to be done a little later. Without memory a todo is
+ * dropped: the regular tick has to do. */
+void session_todo_put(struct forkflame *ff, struct todo todo);
 
-/* Do what is due of the todo heap at @now_ns. */
+/* Do what is due at @now_ns. */
 void session_todo(struct forkflame *ff, uint64_t now_ns);
 
 /* When the nearest todo is due; UINT64_MAX: none. */
 uint64_t session_todo_ns(const struct forkflame *ff);
+
+/* session_process.c: the lives of processes. */
+
+/* The process with this serial, or NULL. */
+struct process *process_at(const struct forkflame *ff, uint32_t serial);
+
+/* A member of the tree: take it in, and if it was just born, sample it at once. */
+int process_join(struct forkflame *ff, const struct member *m);
+
+/* A new program: all that is known of the old one ends here. */
+int process_exec(struct forkflame *ff, struct process *p, uint64_t time_ns);
+
+/* It has left the tree. */
+void process_leave(struct forkflame *ff, struct process *p,
+		   const struct member *m);
+
+/* A pidfd said that the process has ended. */
+void process_gone(struct forkflame *ff, struct process *p);
 
 /* Settle the accounts of a process at @end_ns: it ended, or the run does. */
 void process_settle(struct forkflame *ff, struct process *p, uint64_t end_ns);
@@ -293,8 +325,24 @@ static inline struct image *process_image(const struct process *p)
 	return p->images.at[p->images.n - 1];
 }
 
-/* Why may we not read @pid? Appends the cause and the remedy to ff->err. */
-int session_diagnose(struct forkflame *ff, pid_t pid);
+/* session_image.c: program images; is there a Python in one, and which. */
+
+/* NULL is fine. */
+void image_drop(struct image *image);
+
+/* Give @p the image that it inherited; or a new one of its own. 0 or -ENOMEM. */
+int process_share_image(struct process *p, struct image *image);
+int process_add_image(struct forkflame *ff, struct process *p);
+
+/* Look at the image of @p; or look once more after a time that grows. */
+void process_probe(struct forkflame *ff, struct process *p);
+void process_probe_again(struct forkflame *ff, struct process *p);
+
+/* A Python is in it: its threads are sampled from now on. */
+void process_begin_sampling(struct forkflame *ff, struct process *p);
+
+/* It has left, and its image had not been looked at: what can still be told. */
+void process_judge_late(struct forkflame *ff, struct process *p);
 
 /* session_thread.c: threads, their accounts, and reading their stacks. */
 
@@ -335,12 +383,29 @@ int thread_read(struct forkflame *ff, struct thread *t, size_t *ret_n,
 uint32_t thread_decode(struct forkflame *ff, struct thread *t, size_t n,
 		       bool cut);
 
-/* session_sample.c: one tick. */
+/* session_sample.c: the ways to a sample. */
 
 /* Take in the switch records that are there. */
 void session_drain(struct forkflame *ff);
 
-void session_tick(struct forkflame *ff, uint64_t now_ns);
+/*
+ * Send a thread on the way that fits it: it is sampled, or put into ff->batch,
+ * ff->fresh or ff->to_stop, or refused under a count.
+ */
+void session_sample_thread(struct forkflame *ff, struct thread *t);
+
+/*
+ * What was read of the threads in ff->batch counts if they did not run meanwhile.
+ * Those that did go back to ff->list, or with @last where they may go.
+ */
+void session_settle_batch(struct forkflame *ff, bool last);
+
+/* Stop, read and let go up to STOPS_MAX threads. */
+void session_stop_some(struct forkflame *ff, struct thread **threads, size_t n);
+
+/* session_tick.c: who is due. */
+
+void session_tick(struct forkflame *ff);
 
 /*
  * Sample the threads of one process now, out of turn; without @may_stop only

@@ -7,9 +7,6 @@
 #include "session_internal.h"
 
 /*
- * One tick. A thread is looked at when it may have run since its newest sample;
- * all others stand as they stood, and cost nothing.
- *
  * There are three ways to a sample:
  *  1. off its CPU by the switch records: read, drain the records, and if there
  *     is none of it since, the stack is proven; the thread may sleep, or have been
@@ -19,19 +16,8 @@
  *  3. on a CPU: stop, read, let go, and only then decode. One that does not stop
  *     in time stands in the kernel: it is read too, and let go when it stops.
  *
- * Which of them it was is not known to what follows: session_accept.
+ * Which of them it was is not known to what follows: accept.
  */
-
-/* Reads that were overtaken by the thread are tried so often, then it is stopped. */
-#define ROUNDS 3
-
-/*
- * A thread that was given a CPU less than this ago is not stopped yet. On its way
- * out of a system call that the kernel does not restart (epoll_wait, recv with a
- * timeout, sigtimedwait) a stop would make it fail with EINTR; and one that wakes
- * for a moment only is soon asleep again, and then needs no stop.
- */
-#define FRESH_NS (50 * NSEC_PER_USEC)
 
 static void drop(struct forkflame *ff, enum drop why)
 {
@@ -242,7 +228,7 @@ static void put_fresh(struct forkflame *ff, struct thread *t)
 }
 
 /*
- * The first way, first half: read it. What was read counts once settle_batch has
+ * The first way, first half: read it. What was read counts once session_settle_batch has
  * looked at the records again.
  */
 static void read_candidate(struct forkflame *ff, struct thread *t,
@@ -274,7 +260,7 @@ static bool still_empty(struct forkflame *ff, struct thread *t)
 }
 
 /* Send a thread on the way that fits it. */
-static void sample_thread(struct forkflame *ff, struct thread *t)
+void session_sample_thread(struct forkflame *ff, struct thread *t)
 {
 	const struct oncpu_thread *rec = NULL;
 	int r;
@@ -321,7 +307,7 @@ void session_drain(struct forkflame *ff)
  * one that is on a CPU is stopped, and one that is not is left for the next tick
  * (a stop would fail the system call that it sleeps in).
  */
-static void settle_batch(struct forkflame *ff, bool last)
+void session_settle_batch(struct forkflame *ff, bool last)
 {
 	uint64_t now_ns = clock_now();
 
@@ -424,7 +410,7 @@ static void ask(struct forkflame *ff, struct thread *t, struct stop *stop)
 }
 
 /* The third way, for up to STOPS_MAX threads at once. */
-static void stop_some(struct forkflame *ff, struct thread **threads, size_t n)
+void session_stop_some(struct forkflame *ff, struct thread **threads, size_t n)
 {
 	struct stop stops[STOPS_MAX];
 
@@ -439,175 +425,4 @@ static void stop_some(struct forkflame *ff, struct thread **threads, size_t n)
 		else if (stops[i].asked_ns)
 			refuse(ff, threads[i], OUT_GONE);
 	}
-}
-
-/* Threads that turned out to have ended. */
-static void bury(struct forkflame *ff)
-{
-	for (size_t i = 0; i < ff->to_bury.n; i++)
-		thread_end(ff, ff->to_bury.at[i], clock_now());
-	ff->to_bury.n = 0;
-}
-
-/* Move the threads that are due (of @only, if given) to the list. */
-static void take_due(struct forkflame *ff, const struct process *only)
-{
-	size_t kept = 0;
-
-	ff->list.n = 0;
-	for (size_t i = 0; i < ff->due.n; i++) {
-		struct thread *t = ff->due.at[i];
-
-		if ((only && t->process != only) || !vec_push(&ff->list, t))
-			ff->due.at[kept++] = t;
-		else
-			t->due = false;
-	}
-	ff->due.n = kept;
-}
-
-/* Wait until those who had just got a CPU are fit to be looked at. */
-static void await_fresh(struct forkflame *ff, bool last)
-{
-	struct timespec wait = { .tv_nsec = FRESH_NS };
-
-	if (!ff->fresh.n)
-		return;
-	if (!last)
-		(void)nanosleep(&wait, NULL);
-	for (size_t i = 0; i < ff->fresh.n; i++) {
-		if (last || !vec_push(&ff->list, ff->fresh.at[i]))
-			thread_make_due(ff, ff->fresh.at[i]);
-	}
-	ff->fresh.n = 0;
-}
-
-static void stop_all(struct forkflame *ff)
-{
-	for (size_t i = 0; i < ff->to_stop.n; i += STOPS_MAX)
-		stop_some(ff, ff->to_stop.at + i,
-			  ff->to_stop.n - i < STOPS_MAX ? ff->to_stop.n - i
-							: STOPS_MAX);
-}
-
-/*
- * Sample all that are due, of @only if given. Without @may_stop those that would
- * have to be stopped stay due.
- */
-static void sample_due(struct forkflame *ff, const struct process *only,
-		       bool may_stop)
-{
-	take_due(ff, only);
-	ff->to_stop.n = 0;
-	for (int round = 1; ff->list.n; round++) {
-		size_t n = ff->list.n;
-
-		for (size_t i = 0; i < n; i++)
-			sample_thread(ff, ff->list.at[i]);
-		ff->list.n = 0;
-		await_fresh(ff, round == ROUNDS || !may_stop);
-		if (ff->oncpu)
-			settle_batch(ff, round == ROUNDS);
-	}
-	if (may_stop)
-		stop_all(ff);
-	for (size_t i = 0; !may_stop && i < ff->to_stop.n; i++)
-		thread_make_due(ff, ff->to_stop.at[i]);
-	bury(ff);
-}
-
-static void refresh(struct forkflame *ff, struct process *p)
-{
-	int r;
-
-	if (p->refresh_tick == ff->tick)
-		return;
-	p->refresh_tick = ff->tick;
-	r = process_refresh(ff, p);
-	if (r == OUT_DENIED)
-		p->denied = true;
-}
-
-static bool is_python(const struct process *p)
-{
-	return !p->left && process_image(p)->verdict == VERDICT_SAMPLED;
-}
-
-/* By the records: who has run is due, and the thread list of its process too. */
-static void find_due(struct forkflame *ff)
-{
-	const struct oncpu_thread *rec;
-	uint64_t at;
-	pid_t tid;
-
-	session_drain(ff);
-	while ((tid = oncpu_next(ff->oncpu)) != 0) {
-		if (map_get(&ff->threads, (uint64_t)tid, &at)) {
-			thread_make_due(ff, (struct thread *)(uintptr_t)at);
-			continue;
-		}
-		rec = oncpu_find(ff->oncpu, tid);
-		at = rec ? proctree_find(ff->tree, rec->pid) : PROCTREE_NONE;
-		if (at < ff->processes.n && ff->processes.at[at] &&
-		    is_python(ff->processes.at[at]))
-			refresh(ff, ff->processes.at[at]);
-	}
-}
-
-/* Without records: all whose time for a look has come. */
-static void find_due_by_count(struct forkflame *ff)
-{
-	for (size_t i = 0; i < ff->processes.n; i++) {
-		struct process *p = ff->processes.at[i];
-
-		if (!p || !is_python(p))
-			continue;
-		if (!p->walked)
-			refresh(ff, p);
-		for (size_t k = 0; k < p->threads.n; k++)
-			if (p->threads.at[k]->look_tick <= ff->tick)
-				thread_make_due(ff, p->threads.at[k]);
-	}
-}
-
-/* The thread lists of those processes that have something due. */
-static void refresh_due(struct forkflame *ff)
-{
-	ff->active.n = 0;
-	for (size_t i = 0; i < ff->due.n; i++) {
-		struct process *p = ff->due.at[i]->process;
-
-		/* Twice in the list does no harm: the second time is free. */
-		if (p->refresh_tick != ff->tick)
-			(void)vec_push(&ff->active, p);
-	}
-	for (size_t i = 0; i < ff->active.n; i++)
-		refresh(ff, ff->active.at[i]);
-}
-
-void session_tick(struct forkflame *ff, uint64_t now_ns)
-{
-	(void)now_ns;
-	ff->tick++;
-	ff->counts.ticks++;
-	if (ff->oncpu)
-		find_due(ff);
-	else
-		find_due_by_count(ff);
-	refresh_due(ff);
-	sample_due(ff, NULL, true);
-}
-
-void session_sample_process(struct forkflame *ff, struct process *p,
-			    bool may_stop)
-{
-	if (!is_python(p))
-		return;
-	if (!p->threads.n)
-		(void)process_refresh(ff, p);
-	if (ff->oncpu)
-		find_due(ff);
-	for (size_t i = 0; !ff->oncpu && i < p->threads.n; i++)
-		thread_make_due(ff, p->threads.at[i]);
-	sample_due(ff, p, may_stop);
 }

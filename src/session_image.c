@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/outcome.h"
+#include "linux/clock.h"
+#include "session_internal.h"
+
+/* The program images of processes: is there a Python in one, and which. */
+
+/* An image that is not a Python yet is looked at again after these times, in ms. */
+static const unsigned probe_ms[] = { 1,  2,   3,   5,   8,    15,  30,
+				     60, 120, 250, 500, 1000, 2000 };
+#define PROBES (sizeof(probe_ms) / sizeof(*probe_ms))
+
+/* A new process is sampled at its birth and then after 1/4, 1/2, 1, 2, ... ms. */
+#define YOUNG_STEP_NS (NSEC_PER_MSEC / 4)
+
+/* No CPython is up with less CPU time than this. */
+#define PYTHON_START_NS (2 * NSEC_PER_MSEC)
+
+void image_drop(struct image *image)
+{
+	if (!image || --image->refs)
+		return;
+	codecache_free(image->codes);
+	free(image);
+}
+
+/* Give @p the image that it inherited. */
+int process_share_image(struct process *p, struct image *image)
+{
+	if (!vec_push(&p->images, image))
+		return -ENOMEM;
+	image->refs++;
+	p->node = AGGREGATE_NONE;
+	return 0;
+}
+
+/*
+ * Give @p a new image of its own. It may be about to end: what can be told of it
+ * is asked for at once, the most telling first.
+ */
+int process_add_image(struct forkflame *ff, struct process *p)
+{
+	struct image *image = calloc(1, sizeof(*image));
+	struct str command = { 0 };
+	uint32_t name = 0;
+
+	if (!image)
+		return -ENOMEM;
+	*image = (struct image){ .refs = 1 };
+	if (session_first_look(ff, p->pid, &name))
+		image->verdict = VERDICT_NOT_PYTHON;
+	if (procfs_command(&ff->fs, p->pid, &command, NULL) == 0 && command.len)
+		name = strtab_id(ff->strings, command.at, command.len);
+	str_free(&command);
+	image->command = name;
+	if (name == STRTAB_NONE || !vec_push(&p->images, image)) {
+		free(image);
+		return -ENOMEM;
+	}
+	p->node = AGGREGATE_NONE;
+	p->walked = false;
+	p->probes = 0;
+	return 0;
+}
+
+/* A Python was found: its threads are known from now on. */
+void process_begin_sampling(struct forkflame *ff, struct process *p)
+{
+	struct todo young = { .at_ns = clock_now() + YOUNG_STEP_NS,
+			      .serial = p->serial,
+			      .kind = TODO_YOUNG,
+			      .step_ns = YOUNG_STEP_NS };
+
+	if (!p->threads.n)
+		(void)process_refresh(ff, p);
+	/*
+	 * A child that is on its way to an exec will be there in some hundred
+	 * microseconds: it is not worth a stop. Before it has run for the first
+	 * time, and while it waits for a CPU, it needs none.
+	 */
+	session_sample_process(ff, p, false);
+	if (YOUNG_STEP_NS < ff->options.interval_ns)
+		session_todo_put(ff, young);
+}
+
+/*
+ * A Python was loaded into a program that had none. Those who were forked before
+ * that, or forked this one, have none still.
+ */
+static struct image *image_part(struct process *p)
+{
+	struct image *image = process_image(p);
+	struct image *own;
+
+	if (image->refs == 1 || image->verdict != VERDICT_NOT_PYTHON)
+		return image;
+	own = calloc(1, sizeof(*own));
+	if (!own)
+		return NULL;
+	*own = (struct image){ .refs = 1, .command = image->command };
+	image_drop(image);
+	p->images.at[p->images.n - 1] = own;
+	return own;
+}
+
+static void image_found(struct forkflame *ff, struct process *p,
+			const struct runtime *rt)
+{
+	struct image *image = image_part(p);
+
+	if (!image)
+		return;
+	if (!image->codes)
+		image->codes = codecache_new(ff->strings);
+	if (!image->codes)
+		return;
+	image->rt = *rt;
+	image->verdict = VERDICT_SAMPLED;
+	image->python =
+		strtab_id(ff->strings, rt->version, strlen(rt->version));
+	process_begin_sampling(ff, p);
+}
+
+static void say_unknown(struct forkflame *ff, const struct process *p,
+			const struct runtime *rt)
+{
+	size_t len;
+	const char *command =
+		strtab_get(ff->strings, process_image(p)->command, &len);
+	struct str line = { 0 };
+
+	str_printf(&line, "process %d (", p->pid);
+	str_escape(&line, command, len < 80 ? len : 80, "");
+	str_printf(&line,
+		   ") runs Python %s, which is not known here (%s are): "
+		   "it is left out",
+		   rt->version, layout_known());
+	if (!line.failed)
+		session_notice(ff, "%s", line.at);
+	str_free(&line);
+}
+
+/* Look at the image once more after a time that grows, and then no more. */
+void process_probe_again(struct forkflame *ff, struct process *p)
+{
+	struct todo again = { .serial = p->serial, .kind = TODO_PROBE };
+
+	if (p->probes >= PROBES)
+		return;
+	again.at_ns = clock_now() + probe_ms[p->probes++] * NSEC_PER_MSEC;
+	session_todo_put(ff, again);
+}
+
+/*
+ * Look at the image of @p. One that is no Python may become one: it is looked at
+ * again, more and more seldom, for some seconds.
+ */
+void process_probe(struct forkflame *ff, struct process *p)
+{
+	struct image *image = process_image(p);
+	struct runtime rt = { 0 };
+	int r;
+
+	if (image->verdict == VERDICT_SAMPLED) { /* a sharer has found it */
+		process_begin_sampling(ff, p);
+		return;
+	}
+	if (image->verdict == VERDICT_UNKNOWN)
+		return;
+	r = session_locate(ff, p, &rt);
+	if (r == OUT_OK) {
+		image_found(ff, p, &rt);
+		return;
+	}
+	if (r == OUT_UNKNOWN) {
+		image->verdict = VERDICT_UNKNOWN;
+		image->python =
+			strtab_id(ff->strings, rt.version, strlen(rt.version));
+		say_unknown(ff, p, &rt);
+		return;
+	}
+	if (r == OUT_NOT_PYTHON)
+		image->verdict = VERDICT_NOT_PYTHON;
+	if (r == OUT_DENIED)
+		image->verdict = VERDICT_DENIED;
+	if (r != OUT_GONE)
+		process_probe_again(ff, p);
+}
+
+/*
+ * Its image had ended before it could be looked at. By the CPU time that it used
+ * it can still be told that no Python has run in it: the fastest start of an
+ * interpreter takes some times as much before there is a first frame. The kernel
+ * has told its name.
+ */
+void process_judge_late(struct forkflame *ff, struct process *p)
+{
+	struct image *image = process_image(p);
+	const struct oncpu_thread *rec = NULL;
+	uint64_t used_ns = nsec_since(p->left_ns, p->image_ns);
+	char name[sizeof(rec->comm) + 2];
+	int len;
+
+	if (image->verdict != VERDICT_PENDING)
+		return;
+	session_drain(ff);
+	if (ff->oncpu)
+		rec = oncpu_find(ff->oncpu, p->pid);
+	if (rec && rec->pid == p->pid && rec->first_ns >= p->born_ns) {
+		used_ns = rec->cpu_ns;
+		len = snprintf(name, sizeof(name), "[%s]", rec->comm);
+		if (!image->command && rec->comm[0] && len > 0)
+			image->command =
+				strtab_id(ff->strings, name, (size_t)len);
+	}
+	if (used_ns < PYTHON_START_NS)
+		image->verdict = VERDICT_NOT_PYTHON;
+}

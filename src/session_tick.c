@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <time.h>
+
+#include "base/outcome.h"
+#include "linux/clock.h"
+#include "session_internal.h"
+
+/*
+ * One tick: who is due, in which order, and what becomes of those who ended. A
+ * thread is due when it may have run since its newest sample; all others stand as
+ * they stood, and cost nothing.
+ */
+
+/* Threads that turned out to have ended. */
+static void bury(struct forkflame *ff)
+{
+	for (size_t i = 0; i < ff->to_bury.n; i++)
+		thread_end(ff, ff->to_bury.at[i], clock_now());
+	ff->to_bury.n = 0;
+}
+
+/* Move the threads that are due (of @only, if given) to the list. */
+static void take_due(struct forkflame *ff, const struct process *only)
+{
+	size_t kept = 0;
+
+	ff->list.n = 0;
+	for (size_t i = 0; i < ff->due.n; i++) {
+		struct thread *t = ff->due.at[i];
+
+		if ((only && t->process != only) || !vec_push(&ff->list, t))
+			ff->due.at[kept++] = t;
+		else
+			t->due = false;
+	}
+	ff->due.n = kept;
+}
+
+/* Wait until those who had just got a CPU are fit to be looked at. */
+static void await_fresh(struct forkflame *ff, bool last)
+{
+	struct timespec wait = { .tv_nsec = FRESH_NS };
+
+	if (!ff->fresh.n)
+		return;
+	if (!last)
+		(void)nanosleep(&wait, NULL);
+	for (size_t i = 0; i < ff->fresh.n; i++) {
+		if (last || !vec_push(&ff->list, ff->fresh.at[i]))
+			thread_make_due(ff, ff->fresh.at[i]);
+	}
+	ff->fresh.n = 0;
+}
+
+static void stop_all(struct forkflame *ff)
+{
+	for (size_t i = 0; i < ff->to_stop.n; i += STOPS_MAX)
+		session_stop_some(ff, ff->to_stop.at + i,
+				  ff->to_stop.n - i < STOPS_MAX
+					  ? ff->to_stop.n - i
+					  : STOPS_MAX);
+}
+
+/*
+ * Sample all that are due, of @only if given. Without @may_stop those that would
+ * have to be stopped stay due.
+ */
+static void sample_due(struct forkflame *ff, const struct process *only,
+		       bool may_stop)
+{
+	take_due(ff, only);
+	ff->to_stop.n = 0;
+	for (int round = 1; ff->list.n; round++) {
+		size_t n = ff->list.n;
+
+		for (size_t i = 0; i < n; i++)
+			session_sample_thread(ff, ff->list.at[i]);
+		ff->list.n = 0;
+		await_fresh(ff, round == ROUNDS || !may_stop);
+		if (ff->oncpu)
+			session_settle_batch(ff, round == ROUNDS);
+	}
+	if (may_stop)
+		stop_all(ff);
+	for (size_t i = 0; !may_stop && i < ff->to_stop.n; i++)
+		thread_make_due(ff, ff->to_stop.at[i]);
+	bury(ff);
+}
+
+static void refresh(struct forkflame *ff, struct process *p)
+{
+	int r;
+
+	if (p->refresh_tick == ff->tick)
+		return;
+	p->refresh_tick = ff->tick;
+	r = process_refresh(ff, p);
+	if (r == OUT_DENIED)
+		p->denied = true;
+}
+
+static bool is_python(const struct process *p)
+{
+	return !p->left && process_image(p)->verdict == VERDICT_SAMPLED;
+}
+
+/* By the records: who has run is due, and the thread list of its process too. */
+static void find_due(struct forkflame *ff)
+{
+	const struct oncpu_thread *rec;
+	uint64_t at;
+	pid_t tid;
+
+	session_drain(ff);
+	while ((tid = oncpu_next(ff->oncpu)) != 0) {
+		if (map_get(&ff->threads, (uint64_t)tid, &at)) {
+			thread_make_due(ff, (struct thread *)(uintptr_t)at);
+			continue;
+		}
+		rec = oncpu_find(ff->oncpu, tid);
+		at = rec ? proctree_find(ff->tree, rec->pid) : PROCTREE_NONE;
+		if (at < ff->processes.n && ff->processes.at[at] &&
+		    is_python(ff->processes.at[at]))
+			refresh(ff, ff->processes.at[at]);
+	}
+}
+
+/* Without records: all whose time for a look has come. */
+static void find_due_by_count(struct forkflame *ff)
+{
+	for (size_t i = 0; i < ff->processes.n; i++) {
+		struct process *p = ff->processes.at[i];
+
+		if (!p || !is_python(p))
+			continue;
+		if (!p->walked)
+			refresh(ff, p);
+		for (size_t k = 0; k < p->threads.n; k++)
+			if (p->threads.at[k]->look_tick <= ff->tick)
+				thread_make_due(ff, p->threads.at[k]);
+	}
+}
+
+/* The thread lists of those processes that have something due. */
+static void refresh_due(struct forkflame *ff)
+{
+	ff->active.n = 0;
+	for (size_t i = 0; i < ff->due.n; i++) {
+		struct process *p = ff->due.at[i]->process;
+
+		/* Twice in the list does no harm: the second time is free. */
+		if (p->refresh_tick != ff->tick)
+			(void)vec_push(&ff->active, p);
+	}
+	for (size_t i = 0; i < ff->active.n; i++)
+		refresh(ff, ff->active.at[i]);
+}
+
+void session_tick(struct forkflame *ff)
+{
+	ff->tick++;
+	ff->counts.ticks++;
+	if (ff->oncpu)
+		find_due(ff);
+	else
+		find_due_by_count(ff);
+	refresh_due(ff);
+	sample_due(ff, NULL, true);
+}
+
+void session_sample_process(struct forkflame *ff, struct process *p,
+			    bool may_stop)
+{
+	if (!is_python(p))
+		return;
+	if (!p->threads.n)
+		(void)process_refresh(ff, p);
+	if (ff->oncpu)
+		find_due(ff);
+	for (size_t i = 0; !ff->oncpu && i < p->threads.n; i++)
+		thread_make_due(ff, p->threads.at[i]);
+	sample_due(ff, p, may_stop);
+}
