@@ -144,11 +144,14 @@ int process_join(struct forkflame *ff, const struct member *m)
 	ff->processes.at[m->serial] = p;
 	if (m->found_late)
 		ff->counts.found_late++;
-	process_watch(ff, p);
 	r = forked ? process_share_image(p, process_image(parent))
 		   : process_add_image(ff, p);
-	if (r < 0)
+	if (r < 0) {
+		ff->processes.at[m->serial] = NULL;
+		process_free(ff, p);
 		return r;
+	}
+	process_watch(ff, p);
 	if (ff->children)
 		(void)children_watch(ff->children, p->pid);
 	p->started = p->pid == ff->command && !ff->running;

@@ -99,7 +99,7 @@ static int thread_new(struct forkflame *ff, struct process *p, pid_t tid,
 			      .schedstat = -1,
 			      .syscall = -1,
 			      .gap = 1,
-			      .newborn = !old,
+			      .newborn = !old && (tid != p->pid || p->forked),
 			      .tick = ff->tick };
 	r = sched_open(ff->fs.root, p->pid, tid, "schedstat", &t->schedstat);
 	if (r == -EMFILE || r == -ENFILE)
@@ -113,6 +113,8 @@ static int thread_new(struct forkflame *ff, struct process *p, pid_t tid,
 		return r;
 	}
 	p->threads.at[p->threads.n++] = t;
+	if (ff->oncpu && oncpu_find(ff->oncpu, tid))
+		t->rec_cpu_ns = oncpu_find(ff->oncpu, tid)->cpu_ns;
 	begin_weights(ff, t, old);
 	ff->counts.threads++;
 	thread_make_due(ff, t);
@@ -145,13 +147,15 @@ struct thread *thread_inherit(struct forkflame *ff, struct process *p,
  * The account at the end. The file of a zombie still answers; of one that was
  * reaped, the switch records know what it used since its newest sample.
  */
-static uint64_t final_cpu(struct forkflame *ff, struct thread *t)
+static uint64_t final_cpu(struct forkflame *ff, struct thread *t,
+			  bool *ret_gone)
 {
 	const struct oncpu_thread *rec = NULL;
 	struct sched_account account;
 	uint64_t cpu_ns = t->weigh.cpu_ns;
 
-	if (thread_account(ff, t, &account) == 0)
+	*ret_gone = thread_account(ff, t, &account) != 0;
+	if (!*ret_gone)
 		return account.cpu_ns;
 	if (ff->oncpu)
 		rec = oncpu_find(ff->oncpu, t->tid);
@@ -184,8 +188,11 @@ void thread_end(struct forkflame *ff, struct thread *t, uint64_t end_ns)
 	const struct oncpu_thread *rec = NULL;
 	struct charge charges[WEIGH_CHARGES];
 	struct process *p = t->process;
-	uint64_t cpu_ns = final_cpu(ff, t);
+	uint64_t cpu_ns, at;
 	unsigned n;
+	bool gone;
+
+	cpu_ns = final_cpu(ff, t, &gone);
 
 	/* A thread other than the leader ends with its last switch-out. */
 	if (ff->oncpu && t->tid != p->pid)
@@ -198,9 +205,16 @@ void thread_end(struct forkflame *ff, struct thread *t, uint64_t end_ns)
 	n = weigh_end(&t->weigh, end_ns, cpu_ns, charges);
 	for (unsigned i = 0; i < n; i++)
 		process_charge(ff, p, &charges[i]);
-	if (ff->oncpu)
+	/*
+	 * One that lives on (after an exec, or outside of Python) may be on a CPU,
+	 * which nothing but its record tells.
+	 */
+	if (ff->oncpu && gone)
 		oncpu_forget(ff->oncpu, t->tid, clock_now());
-	(void)map_remove(&ff->threads, (uint64_t)t->tid);
+	/* Its number may be another's by now. */
+	if (map_get(&ff->threads, (uint64_t)t->tid, &at) &&
+	    at == (uint64_t)(uintptr_t)t)
+		(void)map_remove(&ff->threads, (uint64_t)t->tid);
 	remove_from_due(ff, t);
 	for (size_t i = 0; i < p->threads.n; i++) {
 		if (p->threads.at[i] != t)
