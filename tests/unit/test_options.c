@@ -17,19 +17,28 @@
 static char message[512];
 static struct options options;
 
-/* Parse a command line given as words. */
+static char program[] = "forkflame";
+static char words[ARGS_MAX][64];
+static char *args[ARGS_MAX + 1];
+
+/* Parse a command line given as words, which stay until the next one. */
 static enum options_result parse(const char *first, ...)
 {
-	static char program[] = "forkflame";
-	char *argv[ARGS_MAX] = { program };
-	va_list words;
+	va_list list;
 	int argc = 1;
 
-	va_start(words, first);
-	for (const char *word = first; word; word = va_arg(words, const char *))
-		argv[argc++] = strdup(word);
-	va_end(words);
-	return options_parse(argc, argv, &options, message, sizeof(message));
+	args[0] = program;
+	va_start(list, first);
+	for (const char *word = first; word;
+	     word = va_arg(list, const char *)) {
+		assert_true(argc < ARGS_MAX && strlen(word) < sizeof(*words));
+		memcpy(words[argc], word, strlen(word) + 1);
+		args[argc] = words[argc];
+		argc++;
+	}
+	va_end(list);
+	args[argc] = NULL;
+	return options_parse(argc, args, &options, message, sizeof(message));
 }
 
 static void takes_a_command_with_its_own_options(void **state)
