@@ -86,7 +86,7 @@ int out_weights(const struct aggregate *agg, enum out_value value,
 		return 0;
 	}
 	rests = malloc((count + 1) * sizeof(*rests));
-	process = malloc((count + 1) * sizeof(*process));
+	process = calloc((size_t)count + 1, sizeof(*process));
 	if (!rests || !process) {
 		r = -ENOMEM;
 		goto out;
