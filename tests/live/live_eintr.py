@@ -30,9 +30,11 @@ def sleeping_calls_are_not_interrupted(python):
     # The stillness must not come from not looking.
     for name in ("in_epoll", "in_recv", "busy"):
         run.check_span(name)
+    # On a full machine the busy thread may be off its CPU at every tick: then
+    # none is stopped. But it is read anew, each time.
     samples = run.stats["samples"]
-    expect(samples["unstopped"] + samples["repeated"] > 0 and
-           samples["stopped"] > 0, "samples: %s", samples)
+    expect(samples["stopped"] + samples["unstopped"] > .5 * SECONDS * fflive.RATE,
+           "samples: %s", samples)
 
 
 if __name__ == "__main__":
