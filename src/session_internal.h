@@ -168,6 +168,7 @@ enum todo_kind {
 	TODO_PROBE, /* look at the image */
 	TODO_YOUNG, /* sample a process that was born a moment ago */
 	TODO_LEAVE, /* its pidfd said it has gone and no EXIT event came */
+	TODO_FORGET, /* it has left: the tree need not know it any more */
 };
 
 struct todo {

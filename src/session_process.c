@@ -13,6 +13,9 @@
 /* How long the EXIT event of a process that has gone is waited for. */
 #define LEAVE_WAIT_NS (20 * NSEC_PER_MSEC)
 
+/* How long the tree remembers one that has left: news of it may be under way. */
+#define FORGET_WAIT_NS NSEC_PER_SEC
+
 /* A process that uses more than this before an exec was more than on its way. */
 #define WAITING_CPU_NS (10 * NSEC_PER_MSEC)
 #define WAITING_WALL_NS NSEC_PER_SEC
@@ -230,8 +233,13 @@ void process_settle(struct forkflame *ff, struct process *p, uint64_t end_ns)
 void process_leave(struct forkflame *ff, struct process *p,
 		   const struct member *m)
 {
+	struct todo forget = { .at_ns = clock_now() + FORGET_WAIT_NS,
+			       .serial = p->serial,
+			       .kind = TODO_FORGET };
+
 	if (p->left)
 		return;
+	session_todo_put(ff, forget);
 	p->left = true;
 	p->left_ns = m->left_ns;
 	p->has_status = m->has_status;
