@@ -450,7 +450,9 @@ static void *run_main(void *ctx)
 	/* While we wait for a CPU, a thread may stand stopped. */
 	urgency_raise(&before);
 	r = begin(ff);
-	while (r == 0 && loop_breaks(ff->loop) == 0 &&
+	if (r == 0 && ff->dumping)
+		r = session_dump(ff);
+	while (r == 0 && !ff->dumping && loop_breaks(ff->loop) == 0 &&
 	       !(ff->end_ns && clock_now() >= ff->end_ns)) {
 		r = session_take_events(ff);
 		if (r < 0 || !proctree_alive(ff->tree))

@@ -165,9 +165,9 @@ struct threads VEC(struct thread *);
 
 /* Something to do at a moment: see session_process.c. */
 enum todo_kind {
-	TODO_PROBE, /* look at the image */
-	TODO_YOUNG, /* sample a process that was born a moment ago */
-	TODO_LEAVE, /* its pidfd said it has gone and no EXIT event came */
+	TODO_PROBE,  /* look at the image */
+	TODO_YOUNG,  /* sample a process that was born a moment ago */
+	TODO_LEAVE,  /* its pidfd said it has gone and no EXIT event came */
 	TODO_FORGET, /* it has left: the tree need not know it any more */
 };
 
@@ -245,6 +245,9 @@ struct forkflame {
 	uint64_t progress_ns;
 	struct urgency before; /* how urgent we were */
 	int result;            /* of the run */
+	bool dumping;          /* one look at each thread, instead of a run */
+	enum forkflame_summary_format dump_format;
+	struct str dump;
 	bool running, done;
 	bool oncpu_was; /* switch records were used, before they were closed */
 };
@@ -414,5 +417,8 @@ void session_tick(struct forkflame *ff);
  */
 void session_sample_process(struct forkflame *ff, struct process *p,
 			    bool may_stop);
+
+/* session_dump.c: one look at each thread, written into ff->dump. */
+int session_dump(struct forkflame *ff);
 
 #endif

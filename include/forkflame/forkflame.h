@@ -209,6 +209,31 @@ FORKFLAME_API int forkflame_summary(struct forkflame *ff,
 				    enum forkflame_value value,
 				    forkflame_write_fn write, void *ctx);
 
+/*
+ * Write every stack of every thread of the tree as it is now, instead of
+ * forkflame_run. Each thread is seen in one moment of its own. FORKFLAME_TEXT for a
+ * person; FORKFLAME_JSON as forkflame(1) documents it.
+ * Returns as forkflame_run and forkflame_write.
+ */
+FORKFLAME_API int forkflame_dump(struct forkflame *ff,
+				 enum forkflame_summary_format format,
+				 forkflame_write_fn write, void *ctx);
+
+/*
+ * Write what this machine offers to a recording and what it refuses, the latter
+ * with what helps: lines for a person, each with one call of @write, each
+ * beginning with "ok", "no" or "--" (neither). Needs no handle. Most is tried for
+ * real, on a child that has gone on the return; that takes some milliseconds, 0.7 s
+ * at most. Call it with no other thread waiting for any child.
+ *
+ * @ret_able  set to whether a command that one starts can be recorded, unless
+ *            /proc could not be opened
+ *
+ * Returns 0, -ENOMEM, what @write returned, or why /proc could not be opened.
+ */
+FORKFLAME_API int forkflame_check(forkflame_write_fn write, void *ctx,
+				  bool *ret_able);
+
 #ifdef __cplusplus
 }
 #endif

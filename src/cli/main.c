@@ -3,6 +3,8 @@
 #include <stdio.h>
 #include <sys/resource.h>
 
+#include "cli/check.h"
+#include "cli/dump.h"
 #include "cli/messages.h"
 #include "cli/options.h"
 #include "cli/record.h"
@@ -39,6 +41,10 @@ int main(int argc, char *argv[])
 		message_say("%s", message);
 		(void)fputs("Try 'forkflame --help'.\n", stderr);
 		return EXIT_USAGE;
+	case OPTIONS_DUMP:
+		return dump_run(&options);
+	case OPTIONS_CHECK:
+		return check_run();
 	case OPTIONS_RECORD:
 		break;
 	}

@@ -18,6 +18,7 @@ enum {
 	OPT_EVENTS,
 	OPT_ONCPU,
 	OPT_STATS,
+	OPT_JSON,
 	OPT_HELP,
 	OPT_VERSION,
 };
@@ -43,8 +44,12 @@ const char *options_help(void)
 {
 	return "Usage: forkflame record [OPTIONS] [--] COMMAND [ARGUMENT...]\n"
 	       "       forkflame record [OPTIONS] -p PID [-p PID]...\n"
+	       "       forkflame dump [--json] [-o FILE] -p PID [-p PID]...\n"
+	       "       forkflame check\n"
 	       "\n"
-	       "Profile a Python program and every process that it ever forks.\n"
+	       "Profile a Python program and every process that it ever forks; dump prints\n"
+	       "every stack of a running tree, now; check says what this machine offers for\n"
+	       "that, what it refuses, and what helps.\n"
 	       "\n"
 	       "What to profile\n"
 	       "  COMMAND              start it, profile it from its first instruction\n"
@@ -72,7 +77,8 @@ const char *options_help(void)
 	       "  -h, --help           this\n"
 	       "      --version\n"
 	       "\n"
-	       "The exit status is the command's. See forkflame(1).\n";
+	       "The exit status is the command's; of check, 0 when a command can be recorded.\n"
+	       "See forkflame(1).\n";
 }
 
 struct word {
@@ -226,13 +232,29 @@ static enum forkflame_format format_of(const char *output)
 					      : FORKFLAME_FLAMEGRAPH;
 }
 
-/* The subcommand: "record", or an unmistakable beginning of it. */
-static bool is_record(const char *word)
+/* Is @word the subcommand @name, or an unmistakable beginning of it? */
+static bool is_subcommand(const char *word, const char *name)
 {
-	return *word && !strncmp("record", word, strlen(word));
+	return *word && !strncmp(name, word, strlen(word));
 }
 
-static enum options_result check(struct options *ret, char *message, size_t len)
+/* It takes nothing but what every subcommand takes. */
+static enum options_result parse_check(int argc, char *argv[], char *message,
+				       size_t len)
+{
+	if (argc == 1)
+		return OPTIONS_CHECK;
+	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))
+		return OPTIONS_HELP;
+	if (!strcmp(argv[1], "--version"))
+		return OPTIONS_VERSION;
+	(void)snprintf(message, len,
+		       "check: '%s' is too much: it takes nothing", argv[1]);
+	return OPTIONS_BAD;
+}
+
+static enum options_result check_record(struct options *ret, char *message,
+					size_t len)
 {
 	const char *wrong = NULL;
 
@@ -294,7 +316,50 @@ static enum options_result parse_record(int argc, char *argv[],
 		ret->split = true;
 	if (optind < argc)
 		ret->command = argv + optind;
-	return check(ret, message, len);
+	return check_record(ret, message, len);
+}
+
+static const struct option dump_options[] = {
+	{ "pid", required_argument, NULL, 'p' },
+	{ "output", required_argument, NULL, 'o' },
+	{ "json", no_argument, NULL, OPT_JSON },
+	{ "quiet", no_argument, NULL, 'q' },
+	{ "help", no_argument, NULL, 'h' },
+	{ NULL, 0, NULL, 0 },
+};
+
+static enum options_result parse_dump(int argc, char *argv[],
+				      struct options *ret, char *message,
+				      size_t len)
+{
+	const char *wrong = NULL;
+	int opt;
+
+	optind = 0;
+	opterr = 0;
+	while (!wrong && (opt = getopt_long(argc, argv, "+:p:o:jqh",
+					    dump_options, NULL)) != -1) {
+		if (opt == 'h')
+			return OPTIONS_HELP;
+		if (opt == 'p' && !parse_pids(optarg, ret))
+			wrong = "-p wants a process number";
+		else if (opt == 'o')
+			ret->output = optarg;
+		else if (opt == 'q')
+			ret->quiet = true;
+		else if (opt == 'j' || opt == OPT_JSON)
+			ret->json = true;
+		else if (opt == '?' || opt == ':')
+			wrong = "an option is not known, or wants a value";
+	}
+	if (!wrong && optind < argc)
+		wrong = "a command cannot be dumped, only -p PID";
+	else if (!wrong && !ret->n_pids)
+		wrong = "of what? Give -p PID";
+	if (!wrong)
+		return OPTIONS_DUMP;
+	(void)snprintf(message, len, "dump: %s", wrong);
+	return OPTIONS_BAD;
 }
 
 enum options_result options_parse(int argc, char *argv[], struct options *ret,
@@ -308,14 +373,20 @@ enum options_result options_parse(int argc, char *argv[], struct options *ret,
 		return OPTIONS_HELP;
 	if (!strcmp(word, "--version") || !strcmp(word, "version"))
 		return OPTIONS_VERSION;
-	if (is_record(word))
+	if (is_subcommand(word, "record"))
 		return parse_record(argc - 1, argv + 1, ret, message, len);
+	if (is_subcommand(word, "dump"))
+		return parse_dump(argc - 1, argv + 1, ret, message, len);
+	if (is_subcommand(word, "check"))
+		return parse_check(argc - 1, argv + 1, message, len);
 	if (*word)
 		(void)snprintf(message, len,
 			       "'%s' is no subcommand; did you mean "
 			       "'forkflame record %s'?",
 			       word, word);
 	else
-		(void)snprintf(message, len, "a subcommand is missing: record");
+		(void)snprintf(
+			message, len,
+			"a subcommand is missing: record, dump or check");
 	return OPTIONS_BAD;
 }

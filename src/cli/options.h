@@ -23,11 +23,14 @@ struct options {
 	enum forkflame_value value;
 	bool split; /* a file a process */
 	bool quiet;
+	bool json; /* dump */
 	struct forkflame_options run;
 };
 
 enum options_result {
 	OPTIONS_RECORD,
+	OPTIONS_DUMP,
+	OPTIONS_CHECK,
 	OPTIONS_HELP,
 	OPTIONS_VERSION,
 	OPTIONS_BAD, /* the message says what */

@@ -146,6 +146,35 @@ static void knows_its_subcommand_by_its_beginning(void **state)
 	assert_int_equal(parse("--version", NULL), OPTIONS_VERSION);
 }
 
+static void takes_nothing_with_check(void **state)
+{
+	(void)state;
+	assert_int_equal(parse("check", NULL), OPTIONS_CHECK);
+	assert_int_equal(parse("c", NULL), OPTIONS_CHECK);
+	assert_int_equal(parse("ch", NULL), OPTIONS_CHECK);
+	assert_int_equal(parse("checks", NULL), OPTIONS_BAD);
+	assert_int_equal(parse("check", "--help", NULL), OPTIONS_HELP);
+	assert_int_equal(parse("check", "-p", "1", NULL), OPTIONS_BAD);
+	assert_non_null(strstr(message, "'-p' is too much"));
+}
+
+static void dumps_running_processes_only(void **state)
+{
+	(void)state;
+	assert_int_equal(parse("dump", "-p", "7,8", "--json", NULL),
+			 OPTIONS_DUMP);
+	assert_int_equal(options.n_pids, 2);
+	assert_true(options.json);
+	assert_int_equal(parse("d", "-p", "7", "-o", "x", NULL), OPTIONS_DUMP);
+	assert_false(options.json);
+	assert_string_equal(options.output, "x");
+	assert_int_equal(parse("dump", NULL), OPTIONS_BAD);
+	assert_int_equal(parse("dump", "-p", "x", NULL), OPTIONS_BAD);
+	assert_int_equal(parse("dump", "-p", "7", "sleep", NULL), OPTIONS_BAD);
+	assert_int_equal(parse("dump", "-z", NULL), OPTIONS_BAD);
+	assert_int_equal(parse("dump", "-h", NULL), OPTIONS_HELP);
+}
+
 static void names_a_file_for_each_process(void **state)
 {
 	char *name;
@@ -194,6 +223,8 @@ int main(void)
 		cmocka_unit_test(says_what_is_wrong),
 		cmocka_unit_test(wants_one_thing_to_profile),
 		cmocka_unit_test(knows_its_subcommand_by_its_beginning),
+		cmocka_unit_test(takes_nothing_with_check),
+		cmocka_unit_test(dumps_running_processes_only),
 		cmocka_unit_test(names_a_file_for_each_process),
 		cmocka_unit_test(shows_how_a_run_goes),
 	};
