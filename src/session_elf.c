@@ -26,6 +26,9 @@ struct candidate {
 enum {
 	SYM_RUNTIME,
 	SYM_VERSION,
+	SYM_INTERP_HEAD,
+	SYM_INTERP_HEAD_FUNCTION,
+	SYM_TSTATE_CURRENT,
 	SYM_PYPY,
 	SYM_PYPY_NEW,
 	SYM_COUNT
@@ -46,6 +49,9 @@ static int read_facts(int fd, struct elf_facts *ret)
 	struct elf_symbol symbols[SYM_COUNT] = {
 		[SYM_RUNTIME] = { .name = "_PyRuntime" },
 		[SYM_VERSION] = { .name = "Py_Version" },
+		[SYM_INTERP_HEAD] = { .name = "interp_head" },
+		[SYM_INTERP_HEAD_FUNCTION] = { .name = "PyInterpreterState_Head" },
+		[SYM_TSTATE_CURRENT] = { .name = "_PyThreadState_Current" },
 		[SYM_PYPY] = { .name = "pypy_main_startup" },
 		[SYM_PYPY_NEW] = { .name = "PyPyUnicode_AsUTF8" },
 	};
@@ -62,6 +68,9 @@ static int read_facts(int fd, struct elf_facts *ret)
 	ret->load_vaddr = summary.load_vaddr;
 	ret->runtime = symbols[SYM_RUNTIME].value;
 	ret->version = symbols[SYM_VERSION].value;
+	ret->interp_head = symbols[SYM_INTERP_HEAD].value;
+	ret->interp_head_function = symbols[SYM_INTERP_HEAD_FUNCTION].value;
+	ret->tstate_current = symbols[SYM_TSTATE_CURRENT].value;
 	ret->is_pypy |= symbols[SYM_PYPY].value || symbols[SYM_PYPY_NEW].value;
 	memcpy(ret->soname, summary.soname, sizeof(ret->soname));
 	return 0;
@@ -100,7 +109,8 @@ bool session_first_look(struct forkflame *ff, pid_t pid, uint32_t *ret_name)
 	entry = &ff->elves.at[i];
 	if (entry->stat_device != st.st_dev || entry->stat_inode != st.st_ino ||
 	    entry->facts.runtime || entry->facts.runtime_section ||
-	    entry->facts.needs_libpython || entry->facts.is_pypy)
+	    entry->facts.tstate_current || entry->facts.needs_libpython ||
+	    entry->facts.is_pypy)
 		return false;
 	*ret_name = entry->name;
 	return true;

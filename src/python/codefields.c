@@ -14,9 +14,11 @@ static uint64_t get_u64(const uint8_t *bytes, size_t at)
 /* From the first to the last of the fields that we need, but the type. */
 static struct span needed(const struct layout *layout)
 {
-	const uint16_t at[] = { layout->code.filename, layout->code.name,
-				layout->code.qualname, layout->code.firstlineno,
-				layout->code.linetable };
+	const uint16_t at[] = {
+		layout->code.filename,  layout->code.name,
+		layout->code.qualname,  layout->code.firstlineno,
+		layout->code.linetable, layout->code.code
+	};
 	struct span span = { .from = SIZE_MAX };
 
 	for (size_t i = 0; i < sizeof(at) / sizeof(*at); i++) {

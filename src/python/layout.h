@@ -34,9 +34,10 @@ enum frame_kind {
 
 /* How a line is found from an instruction. */
 enum lines_kind {
-	LINES_LNOTAB,    /* pairs, signed line: 3.6 to 3.9 */
-	LINES_LINETABLE, /* 3.10 */
-	LINES_LOCATIONS, /* from 3.11 */
+	LINES_LNOTAB,          /* pairs, signed line: 3.6 to 3.9 */
+	LINES_LINETABLE,       /* 3.10 */
+	LINES_LOCATIONS,       /* from 3.11 */
+	LINES_LNOTAB_UNSIGNED, /* pairs, lines go on only: 2.7 */
 };
 
 struct layout {
@@ -46,13 +47,15 @@ struct layout {
 	enum lines_kind lines_kind;
 
 	struct {
+		bool exists; /* _PyRuntime: from 3.7; see struct runtime */
 		uint32_t interp_head; /* PyInterpreterState * */
-		uint32_t tstate_current; /* up to 3.11: gilstate; LAYOUT_NONE later */
+		uint32_t tstate_current; /* 3.8 to 3.11: gilstate; else LAYOUT_NONE */
 	} runtime;
 	struct {
-		uint32_t next, id, thread_head;
+		uint32_t next, thread_head;
+		uint32_t id;  /* 3.7+ */
 		uint32_t gil; /* 3.12+: pointer to the interpreter's GIL */
-		uint32_t next_thread_id; /* u64 that counts threads ever made */
+		uint32_t next_thread_id; /* u64 that counts threads ever made: 3.7+ */
 	} interp;
 	struct {
 		uint16_t last_holder, locked; /* in the GIL (3.12+) */
@@ -94,6 +97,7 @@ struct layout {
 		uint16_t filename, name;
 		uint16_t qualname; /* 3.11+ */
 		uint16_t firstlineno, linetable;
+		uint16_t code; /* co_code, the bytes object of the bytecode: up to 3.10 */
 		uint16_t bytecode; /* co_code_adaptive, inline, 3.11+ */
 		uint16_t tlbc;     /* co_tlbc, free-threaded 3.14+ */
 		uint16_t size; /* bytes that hold all of the above but bytecode */
@@ -109,6 +113,7 @@ struct layout {
 		uint16_t type_name; /* tp_name: char * */
 	} object;
 	struct {
+		bool is_bytes; /* 2.7: bytes, at ascii_data, and nothing else */
 		uint16_t length, hash, state;
 		uint16_t ascii_data;   /* of a compact ASCII string */
 		uint16_t compact_data; /* of a compact string that is not ASCII */
@@ -122,7 +127,7 @@ struct layout {
 const struct layout *layout_find(unsigned major, unsigned minor,
 				 bool free_threaded);
 
-/* For the message on an unknown version: "3.8 to 3.15". */
+/* For the message on an unknown version: "2.7 and 3.6 to 3.15". */
 const char *layout_known(void);
 
 #endif

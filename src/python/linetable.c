@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Three encodings of the same thing: ranges of instructions, each with the
+ * Four encodings of the same thing: ranges of instructions, each with the
  * difference of its line to that of the range before. Objects/lnotab_notes.txt
  * and, from 3.11, Objects/locations.md (InternalDocs/code_objects.md later) in
  * CPython's sources tell them.
@@ -17,8 +17,9 @@ static int32_t line_or_none(int64_t line)
 	return line > 0 && line <= INT32_MAX ? (int32_t)line : 0;
 }
 
+/* Lines go back as well from 3.6 on (@is_signed). */
 static int64_t lnotab_line(const uint8_t *table, size_t len, int64_t line,
-			   int64_t instr)
+			   int64_t instr, bool is_signed)
 {
 	int64_t at = 0;
 
@@ -26,7 +27,7 @@ static int64_t lnotab_line(const uint8_t *table, size_t len, int64_t line,
 		at += table[i];
 		if (at > instr)
 			break;
-		line += (int8_t)table[i + 1];
+		line += is_signed ? (int8_t)table[i + 1] : table[i + 1];
 	}
 	return line;
 }
@@ -119,10 +120,14 @@ int32_t linetable_line(enum lines_kind kind, const uint8_t *table, size_t len,
 	if (instr < 0)
 		return line_or_none(firstline);
 	if (!len)
-		return kind == LINES_LNOTAB ? line_or_none(firstline) : 0;
+		return kind == LINES_LNOTAB || kind == LINES_LNOTAB_UNSIGNED
+			       ? line_or_none(firstline)
+			       : 0;
 	switch (kind) {
 	case LINES_LNOTAB:
-		return line_or_none(lnotab_line(table, len, firstline, instr));
+	case LINES_LNOTAB_UNSIGNED:
+		return line_or_none(lnotab_line(table, len, firstline, instr,
+						kind == LINES_LNOTAB));
 	case LINES_LINETABLE:
 		return line_or_none(
 			linetable310_line(table, len, firstline, instr));

@@ -16,6 +16,7 @@
 struct named {
 	unsigned major, minor; /* 0, 0 without */
 	bool free_threaded;
+	bool debug;
 };
 
 static const char *base_name(const char *path)
@@ -85,9 +86,10 @@ static bool named_parse(const char *name, struct named *ret)
 		return false;
 	/* d: with asserts; m, u: what allocator and strings, up to 3.7 */
 	for (; *p && strchr("tdmu", *p); p++) {
-		if (*p == 't')
-			named.free_threaded = true;
+		named.free_threaded |= *p == 't';
+		named.debug |= *p == 'd';
 	}
+	named.debug |= starts_with(p, "-dbg");
 	/* "python3.11-dbg", "libpython3.11.so.1.0"; not "python3.11x". */
 	if (*p && *p != '.' && *p != '-')
 		return false;
@@ -149,11 +151,21 @@ static void version_of_hex(struct runtime *rt, uint32_t hex, bool threaded)
 		       serial, threaded ? "t" : "");
 }
 
+/*
+ * Up to 3.7 a build with asserts links all objects with each other, by two more
+ * pointers in front of each (Py_TRACE_REFS). No row is of those.
+ */
+static bool has_longer_objects(const struct named *named)
+{
+	return named->debug && (named->major < 3 || named->minor < 8);
+}
+
 static void version_of_name(struct runtime *rt, const struct named *named)
 {
-	(void)snprintf(rt->version, sizeof(rt->version), "%u.%u%s",
+	(void)snprintf(rt->version, sizeof(rt->version), "%u.%u%s%s",
 		       named->major, named->minor,
-		       named->free_threaded ? "t" : "");
+		       named->free_threaded ? "t" : "",
+		       has_longer_objects(named) ? "d" : "");
 }
 
 /* The row for a version that is known in numbers. */
@@ -162,7 +174,7 @@ static int row_take(struct runtime *rt, unsigned major, unsigned minor,
 {
 	const struct layout *row = layout_find(major, minor, free_threaded);
 
-	if (!row)
+	if (!row || !row->runtime.exists)
 		return OUT_UNKNOWN;
 	/*
 	 * From 3.13 the table with the cookie is part of the file's data: where
@@ -224,7 +236,26 @@ static int layout_choose(const struct elf_facts *facts, uint64_t bias,
 		return OUT_UNKNOWN;
 	}
 	version_of_name(rt, named);
+	if (has_longer_objects(named))
+		return OUT_UNKNOWN;
 	return row_take(rt, named->major, named->minor, named->free_threaded);
+}
+
+/* The first interpreter of the list, 0 when there is none as yet. */
+static int first_interp(const struct runtime *rt, const struct mem *mem,
+			uint64_t *ret)
+{
+	uint64_t thread;
+	int r;
+
+	if (rt->address)
+		return mem_read_u64(
+			mem, rt->address + rt->layout.runtime.interp_head, ret);
+	*ret = 0;
+	r = mem_read_u64(mem, rt->tstate_current, &thread);
+	if (r || !thread)
+		return r;
+	return mem_read_u64(mem, thread + rt->layout.thread.interp, ret);
 }
 
 /*
@@ -237,8 +268,7 @@ static int runtime_check(struct runtime *rt, const struct mem *mem)
 	uint64_t interp, thread, owner;
 	int r;
 
-	r = mem_read_u64(mem, rt->address + layout->runtime.interp_head,
-			 &interp);
+	r = first_interp(rt, mem, &interp);
 	if (r)
 		return r;
 	if (!interp)
@@ -254,10 +284,66 @@ static int runtime_check(struct runtime *rt, const struct mem *mem)
 	if (owner != interp)
 		return OUT_TORN;
 	rt->interp_hint = interp;
+	if (!rt->address)
+		rt->interp_only = interp;
 	return OUT_OK;
 }
 
-/* A file without _PyRuntime: nothing, or an interpreter older than 3.7. */
+/*
+ * What the code of PyInterpreterState_Head loads, by which it also tells where
+ * a nameless interp_head is; 0 when it is not as expected. On x86-64:
+ *
+ *	[endbr64;] mov DISTANCE(%rip), %rax; ret
+ */
+static int head_by_code(const struct mem *mem, uint64_t at, uint64_t *ret)
+{
+	static const uint8_t endbr64[] = { 0xf3, 0x0f, 0x1e, 0xfa };
+	static const uint8_t mov[] = { 0x48, 0x8b, 0x05 };
+	uint8_t code[8];
+	int32_t distance;
+	int r = mem_read(mem, at, code, sizeof(endbr64));
+
+	*ret = 0;
+	if (!r && !memcmp(code, endbr64, sizeof(endbr64)))
+		at += sizeof(endbr64);
+	if (!r)
+		r = mem_read(mem, at, code, sizeof(code));
+	if (r == OUT_TORN)
+		return OUT_OK;
+	if (r || memcmp(code, mov, sizeof(mov)) != 0 || code[7] != 0xc3)
+		return r;
+	memcpy(&distance, code + sizeof(mov), sizeof(distance));
+	/* From the end of the mov, which is 7 bytes long. */
+	*ret = at + 7 + (uint64_t)(int64_t)distance;
+	return OUT_OK;
+}
+
+/* An interpreter up to 3.6. Only names tell its version. */
+static int before_runtime(const struct elf_facts *facts, uint64_t bias,
+			  const struct named *named, const struct mem *mem,
+			  struct runtime *rt)
+{
+	const struct layout *row;
+
+	if (!named->major) {
+		(void)snprintf(rt->version, sizeof(rt->version), "unknown");
+		return OUT_UNKNOWN;
+	}
+	version_of_name(rt, named);
+	row = layout_find(named->major, named->minor, named->free_threaded);
+	if (!row || row->runtime.exists || has_longer_objects(named))
+		return OUT_UNKNOWN;
+	rt->layout = *row;
+	rt->tstate_current = bias + facts->tstate_current;
+	if (facts->interp_head)
+		rt->address = bias + facts->interp_head;
+	else if (facts->interp_head_function)
+		return head_by_code(mem, bias + facts->interp_head_function,
+				    &rt->address);
+	return OUT_OK;
+}
+
+/* A file that has no interpreter which we can read: none at all, or hidden. */
 static int without_runtime(const struct elf_facts *facts,
 			   const struct named *named, bool by_soname,
 			   struct runtime *rt)
@@ -302,14 +388,16 @@ int probe_locate(const struct elf_facts *facts, const struct mapped_file *file,
 	if (!by_soname)
 		(void)named_parse(base_name(file->path ? file->path : ""),
 				  &named);
-	if (!symbol) {
-		r = without_runtime(facts, &named, by_soname, &rt);
-	} else {
+	if (symbol) {
 		rt.address = bias + symbol;
 		r = layout_choose(facts, bias, &named, mem, &rt);
-		if (!r)
-			r = runtime_check(&rt, mem);
+	} else if (facts->tstate_current && !facts->needs_libpython) {
+		r = before_runtime(facts, bias, &named, mem, &rt);
+	} else {
+		r = without_runtime(facts, &named, by_soname, &rt);
 	}
+	if (!r)
+		r = runtime_check(&rt, mem);
 	if (r == OUT_UNKNOWN)
 		memcpy(ret->version, rt.version, sizeof(ret->version));
 	if (!r)

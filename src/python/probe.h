@@ -45,15 +45,31 @@ struct elf_facts {
 	uint64_t runtime;         /* symbol _PyRuntime */
 	uint64_t runtime_section; /* address of section .PyRuntime */
 	uint64_t version;         /* symbol Py_Version */
-	bool needs_libpython;     /* DT_NEEDED names a libpython */
-	bool is_pypy;             /* exports PyPy_* or pypy_* symbols */
-	char soname[64];          /* "" without one */
+	uint64_t interp_head;     /* symbol interp_head, local; up to 3.6 */
+	uint64_t interp_head_function; /* symbol PyInterpreterState_Head */
+	uint64_t tstate_current; /* symbol _PyThreadState_Current; up to 3.6 */
+	bool needs_libpython;    /* DT_NEEDED names a libpython */
+	bool is_pypy;            /* exports PyPy_* or pypy_* symbols */
+	char soname[64];         /* "" without one */
 };
 
-/* A located interpreter. Plain data: a forked child's is the same. */
+/*
+ * A located interpreter. Plain data: a forked child's is the same.
+ *
+ * Up to 3.6 there is no _PyRuntime. The list of interpreters begins at a static
+ * variable of the name interp_head, which then is what @address tells
+ * (layout.runtime.interp_head is 0). A stripped file has lost that name, but a
+ * function that it exports, PyInterpreterState_Head, does nothing but load it:
+ * on x86-64 the address is read from its code. Where that is not as it should
+ * be, there is still _PyThreadState_Current, the thread that has the GIL:
+ * @address is 0, and the list is that thread's interpreter, @interp_only, and
+ * those made before it.
+ */
 struct runtime {
 	struct layout layout;
-	uint64_t address;     /* of _PyRuntime */
+	uint64_t address; /* of _PyRuntime; of interp_head up to 3.6; or 0 */
+	uint64_t interp_only;    /* an interpreter; 0 unless address is */
+	uint64_t tstate_current; /* of _PyThreadState_Current, up to 3.6; else 0 */
 	uint64_t interp_hint; /* interpreter that was first in the list: spares
 				* runtime_mark a call while it is; never trusted */
 	uint32_t version_hex; /* PY_VERSION_HEX where the target tells it, else 0 */
@@ -70,7 +86,8 @@ struct runtime {
  *
  * Returns 0; OUT_NOT_PYTHON when the file holds no interpreter; OUT_UNKNOWN for
  * an interpreter without a layout (PyPy too); OUT_NOT_YET when it is not
- * initialised, or its first thread is not; else what reading came to.
+ * initialised, or its first thread is not, or when it is to be found by the thread
+ * that has the GIL and none has; else what reading came to.
  * The version comes from the debug offsets, `Py_Version`, the soname or the
  * file's name, in this order; never from a guess. A layout is believed only when
  * the first interpreter and its first thread point to each other as they should;

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdbool.h>
 #include <string.h>
 
 #include "base/outcome.h"
@@ -22,16 +21,29 @@ static uint64_t get_u64(const uint8_t *bytes, size_t at)
 /* No read goes beyond the string: it may be the last thing in its mapping. */
 #define HEAD_MAX 128
 
+/* The state's part of the head: of what kind the characters are, and where. */
 static int find_data(const struct mem *mem, const struct layout *layout,
-		     uint64_t addr, uint32_t state, uint64_t *ret)
+		     uint64_t addr, const uint8_t *bytes, struct pystr *head)
 {
-	bool compact = (state >> layout->str.compact_shift) & 1;
-	bool ascii = (state >> layout->str.ascii_shift) & 1;
+	bool compact, ascii;
+	uint32_t state;
 
+	head->is_bytes = layout->str.is_bytes;
+	head->kind = 1;
+	head->data = addr + layout->str.ascii_data;
+	if (head->is_bytes)
+		return 0;
+	memcpy(&state, bytes + layout->str.state, sizeof(state));
+	compact = (state >> layout->str.compact_shift) & 1;
+	ascii = (state >> layout->str.ascii_shift) & 1;
+	head->kind = (state >> layout->str.kind_shift) & 7;
+	if (head->kind != 1 && (ascii || (head->kind != 2 && head->kind != 4)))
+		return OUT_TORN;
 	if (!compact)
-		return mem_read_u64(mem, addr + layout->str.legacy_data, ret);
-	*ret = addr +
-	       (ascii ? layout->str.ascii_data : layout->str.compact_data);
+		return mem_read_u64(mem, addr + layout->str.legacy_data,
+				    &head->data);
+	if (!ascii)
+		head->data = addr + layout->str.compact_data;
 	return 0;
 }
 
@@ -41,25 +53,19 @@ int pystr_head(const struct mem *mem, const struct layout *layout,
 	uint8_t bytes[HEAD_MAX];
 	size_t len = layout->str.ascii_data;
 	struct pystr head;
-	uint32_t state;
 	int r;
 
 	if (!addr || addr % 8 || addr > UINT64_MAX - PYSTR_HEAD ||
 	    len > sizeof(bytes) || layout->str.length + 8u > len ||
-	    layout->str.hash + 8u > len || layout->str.state + 4u > len)
+	    layout->str.hash + 8u > len ||
+	    (!layout->str.is_bytes && layout->str.state + 4u > len))
 		return OUT_TORN;
 	r = mem_read(mem, addr, bytes, len);
 	if (r)
 		return r;
-	memcpy(&state, bytes + layout->str.state, sizeof(state));
 	head.length = get_u64(bytes, layout->str.length);
 	head.hash = (int64_t)get_u64(bytes, layout->str.hash);
-	head.kind = (state >> layout->str.kind_shift) & 7;
-	if (head.kind != 1 && head.kind != 2 && head.kind != 4)
-		return OUT_TORN;
-	if ((state >> layout->str.ascii_shift) & 1 && head.kind != 1)
-		return OUT_TORN;
-	r = find_data(mem, layout, addr, state, &head.data);
+	r = find_data(mem, layout, addr, bytes, &head);
 	if (r)
 		return r;
 	if (head.length > (UINT64_MAX - head.data) / head.kind)
@@ -131,7 +137,10 @@ static int add_characters(const struct mem *mem, const struct pystr *head,
 			     now * head->kind);
 		if (r)
 			return r;
-		add_slice(to, bytes, head->kind, now);
+		if (head->is_bytes)
+			str_add(to, (const char *)bytes, now);
+		else
+			add_slice(to, bytes, head->kind, now);
 	}
 	return 0;
 }

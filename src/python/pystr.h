@@ -2,6 +2,7 @@
 #ifndef PYTHON_PYSTR_H
 #define PYTHON_PYSTR_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -20,7 +21,8 @@
 
 /*
  * Read a Python `str` (every kind: compact ASCII, compact, legacy; 1, 2 and 4
- * bytes a character) and append it to @to as UTF-8. Surrogates that stand for
+ * bytes a character; bytes in 2.7) and append it to @to as UTF-8, bytes as they
+ * are, which may be no UTF-8. Surrogates that stand for
  * undecodable bytes (U+DC80..DCFF) become those bytes again; other lone
  * surrogates become U+FFFD. A string longer than PYSTR_MAX characters is cut,
  * and "...+N~HHHH" is put behind it (N characters left out, HHHH 16 bits of the
@@ -39,6 +41,7 @@ struct pystr {
 	uint64_t length; /* in characters */
 	int64_t hash;    /* -1 while the target has not computed it */
 	uint8_t kind;    /* bytes a character: 1, 2 or 4 */
+	bool is_bytes;   /* 2.7: not characters, but bytes of any encoding */
 };
 
 /*

@@ -3,9 +3,11 @@
  * The lists are read while their owner may run. What a walk returns is one whole
  * state of them all the same, or OUT_TORN:
  *
- * 1. New interpreters and threads are put in front (3.8 to 3.15), and each
+ * 1. New interpreters and threads are put in front (2.7 to 3.15), and each
  *    interpreter counts the threads that it ever made: the fingerprint of heads
  *    and counts is taken before and after the walk, and has to be the same.
+ *    Where there is no such count (up to 3.6), the kernel's tid of the newest
+ *    thread stands for it: a thread born at a dead one's place has another.
  * 2. A thread state that was freed under the walk does not lead on: its memory
  *    is given back, or its first words are the allocator's, and whatever is
  *    taken for a thread there has to name the interpreter it was found in.
@@ -33,8 +35,9 @@ struct interp {
 
 #define INTERP_RANGES 4
 
-static void interp_ranges(const struct layout *layout, struct interp *interp,
-			  struct mem_range *ranges)
+/* Returns how many ranges there are: fields that the version has. */
+static size_t interp_ranges(const struct layout *layout, struct interp *interp,
+			    struct mem_range *ranges)
 {
 	const struct {
 		uint32_t at;
@@ -45,25 +48,53 @@ static void interp_ranges(const struct layout *layout, struct interp *interp,
 		{ layout->interp.thread_head, &interp->thread_head },
 		{ layout->interp.next_thread_id, &interp->next_thread_id },
 	};
+	size_t n = 0;
 
-	for (size_t i = 0; i < INTERP_RANGES; i++)
-		ranges[i] = (struct mem_range){
+	for (size_t i = 0; i < INTERP_RANGES; i++) {
+		if (fields[i].at == LAYOUT_NONE)
+			continue;
+		ranges[n++] = (struct mem_range){
 			.addr = interp->addr + fields[i].at,
 			.buf = fields[i].to,
 			.len = sizeof(*fields[i].to),
 		};
+	}
+	return n;
+}
+
+/* Up to 3.6: what stands for the count of threads ever made. */
+static int interp_count(const struct mem *mem, const struct layout *layout,
+			struct interp *interp)
+{
+	uint64_t pthread = 0;
+	pid_t tid = 0;
+	int r;
+
+	if (layout->interp.next_thread_id != LAYOUT_NONE ||
+	    !interp->thread_head)
+		return OUT_OK;
+	r = mem_read_u64(mem, interp->thread_head + layout->thread.thread_id,
+			 &pthread);
+	if (!r)
+		r = runtime_pthread_tid(mem, pthread, &tid);
+	interp->next_thread_id = (uint64_t)tid;
+	/* It may have ended just now: the walk will see. */
+	return r == OUT_TORN ? OUT_OK : r;
 }
 
 static int interp_read(const struct mem *mem, const struct layout *layout,
 		       uint64_t addr, struct interp *ret)
 {
 	struct mem_range ranges[INTERP_RANGES];
+	size_t n;
+	int r;
 
 	*ret = (struct interp){ .addr = addr };
 	if (!addr)
 		return OUT_OK;
-	interp_ranges(layout, ret, ranges);
-	return mem->readv(mem->ctx, ranges, INTERP_RANGES);
+	n = interp_ranges(layout, ret, ranges);
+	r = mem->readv(mem->ctx, ranges, n);
+	return r ? r : interp_count(mem, layout, ret);
 }
 
 /*
@@ -75,23 +106,25 @@ static int interp_first(const struct mem *mem, const struct runtime *rt,
 {
 	struct mem_range ranges[1 + INTERP_RANGES];
 	uint64_t head = 0;
+	size_t n;
 	int r;
 
+	if (!rt->address)
+		return interp_read(mem, &rt->layout, rt->interp_only, ret);
 	*ret = (struct interp){ .addr = rt->interp_hint };
 	ranges[0] = (struct mem_range){
 		.addr = rt->address + rt->layout.runtime.interp_head,
 		.buf = &head,
 		.len = sizeof(head),
 	};
-	interp_ranges(&rt->layout, ret, ranges + 1);
-	r = mem->readv(mem->ctx, ranges,
-		       rt->interp_hint ? 1 + INTERP_RANGES : 1);
+	n = interp_ranges(&rt->layout, ret, ranges + 1);
+	r = mem->readv(mem->ctx, ranges, rt->interp_hint ? 1 + n : 1);
 	if (r == OUT_GONE || r == OUT_DENIED)
 		return r;
 	if (ranges[0].got < sizeof(head))
 		return OUT_TORN;
 	if (!r && head && head == rt->interp_hint)
-		return OUT_OK;
+		return interp_count(mem, &rt->layout, ret);
 	return interp_read(mem, &rt->layout, head, ret);
 }
 
@@ -300,6 +333,10 @@ int runtime_gil_holder(const struct mem *mem, const struct runtime *rt,
 		return mem_read_u64(
 			mem, rt->address + layout->runtime.tstate_current,
 			ret_tstate);
+	if (rt->tstate_current)
+		return mem_read_u64(mem, rt->tstate_current, ret_tstate);
+	if (layout->interp.gil == LAYOUT_NONE)
+		return OUT_UNKNOWN;
 	r = mem_read_u64(mem, interp + layout->interp.gil, &gil);
 	if (r)
 		return r;

@@ -17,9 +17,9 @@
 struct pythread {
 	uint64_t tstate;
 	uint64_t interp;
-	uint64_t interp_id;
-	uint64_t pthread; /* pthread_t */
-	uint64_t native;  /* kernel tid by the interpreter; 0 before 3.11 */
+	uint64_t interp_id; /* 0 up to 3.6 */
+	uint64_t pthread;   /* pthread_t */
+	uint64_t native;    /* kernel tid by the interpreter; 0 before 3.11 */
 };
 
 /* Above this the list is taken for corrupt: more threads than pids. */
@@ -35,10 +35,11 @@ struct pythread {
  * @threads, @max   the caller's array
  * @ret_n           set to the number written, on 0 and OUT_FULL only
  * @ret_mark        a fingerprint of the list heads and of each interpreter's
- *                  count of threads ever made, set on 0 only: when runtime_mark
- *                  gives it again, no thread state was added since, though one
- *                  behind the first may have ended. RUNTIME_NO_MARK when a
- *                  thread seems to be without its own ids as yet
+ *                  count of threads ever made (up to 3.6: of the newest thread's
+ *                  kernel tid), set on 0 only: when runtime_mark gives it again,
+ *                  no thread state was added since, though one behind the first
+ *                  may have ended. RUNTIME_NO_MARK when a thread seems to be
+ *                  without its own ids as yet
  *
  * Returns 0; OUT_FULL (the first @max are written); OUT_TORN when the lists do
  * not end, a thread belongs to another interpreter, or the heads changed during
@@ -48,7 +49,10 @@ int runtime_threads(const struct mem *mem, const struct runtime *rt,
 		    struct pythread *threads, size_t max, size_t *ret_n,
 		    uint64_t *ret_mark);
 
-/* The fingerprint alone, in as few reads as can be (one, for one interpreter). */
+/*
+ * The fingerprint alone, in as few reads as can be (one, for one interpreter; up
+ * to 3.6 three).
+ */
 int runtime_mark(const struct mem *mem, const struct runtime *rt,
 		 uint64_t *ret_mark);
 
@@ -65,7 +69,8 @@ int runtime_pthread_tid(const struct mem *mem, uint64_t pthread, pid_t *ret);
 /*
  * The thread state that holds the GIL of @interp, 0 when none does. Up to 3.11
  * all interpreters have one GIL, and its holder may be another one's thread.
- * Returns 0; OUT_UNKNOWN in a free-threaded build; else what reading came to.
+ * Returns 0; OUT_UNKNOWN in a free-threaded build and in 3.7, where it moved with
+ * a patch release; else what reading came to.
  */
 int runtime_gil_holder(const struct mem *mem, const struct runtime *rt,
 		       uint64_t interp, uint64_t *ret_tstate);

@@ -44,11 +44,12 @@ KEEP = {
         'owner', 'is_entry', 'tlbc_index'],
     'PyCodeObject': [
         'co_filename', 'co_name', 'co_qualname', 'co_firstlineno', 'co_lnotab',
-        'co_linetable', 'co_code_adaptive', 'co_tlbc'],
+        'co_linetable', 'co_code', 'co_code_adaptive', 'co_tlbc'],
     '_PyCodeArray': ['size', 'entries'],
     'PyObject': ['ob_type'],
     'PyVarObject': ['ob_size'],
     'PyBytesObject': ['ob_sval'],
+    'PyStringObject': ['ob_size', 'ob_shash', 'ob_sval'],
     'PyTypeObject': ['tp_name'],
     'PyASCIIObject': [
         'length', 'hash', 'state', 'state.kind', 'state.compact',
@@ -88,6 +89,7 @@ KEEP = {
 # INTERPRETER 3 in 3.15), how many values there are, and the tag bits of a
 # _PyStackRef (Py_TAG_BITS of pycore_stackref.h; plain pointers before 3.14).
 CONSTANTS = {
+    '2.7': ((), 0, 0), '3.6': ((), 0, 0), '3.7': ((), 0, 0),
     '3.8': ((), 0, 0), '3.9': ((), 0, 0), '3.10': ((), 0, 0),
     '3.11': ((), 3, 0),
     '3.12': ((3,), 4, 0),
@@ -223,7 +225,8 @@ def add(version, path):
         out.write('# Offset, hex, size, field, type; by make-layouts.py.\n')
         for struct, keep in KEEP.items():
             if struct not in facts.fields:
-                print('%s: no %s' % (version, struct))
+                if struct != 'PyStringObject':  # 2.7 has no other
+                    print('%s: no %s' % (version, struct))
                 continue
             out.write('== %s  (-) sizeof=%d\n' % (struct, facts.size[struct]))
             for name, line in facts.lines[struct]:
@@ -232,22 +235,49 @@ def add(version, path):
                                      line) + '\n')
 
 
-def row(name, facts):
-    """One version's row: a list of (designator, value)."""
-    skip, limit, tags = CONSTANTS[name]
-    major, minor = [int(n) for n in name.rstrip('t').split('.')]
-    old = minor < 11
-    frame = 'struct _frame' if old else 'struct _PyInterpreterFrame'
+def strings(major, facts):
+    """The part of a row on the strings that code objects have."""
+    if major < 3:
+        string = 'PyStringObject'
+        return [
+            ('str.is_bytes', 'true'),
+            ('str.length', facts.at(string, 'ob_size')),
+            ('str.hash', facts.at(string, 'ob_shash')),
+            ('str.state', None),
+            ('str.ascii_data', facts.at(string, 'ob_sval')),
+            ('str.compact_data', None), ('str.legacy_data', None),
+        ]
     state = facts.at('PyASCIIObject', 'state')
 
     def shift(field):
         at, _, bit = facts.fields['PyASCIIObject']['state.' + field]
         return 8 * (at - state) + bit
 
+    return [
+        ('str.is_bytes', 'false'),
+        ('str.length', facts.at('PyASCIIObject', 'length')),
+        ('str.hash', facts.at('PyASCIIObject', 'hash')),
+        ('str.state', state),
+        ('str.ascii_data', facts.size['PyASCIIObject']),
+        ('str.compact_data', facts.size['PyCompactUnicodeObject']),
+        ('str.legacy_data', facts.at('PyUnicodeObject', 'data', 'data.any')),
+        ('str.kind_shift', shift('kind')),
+        ('str.compact_shift', shift('compact')),
+        ('str.ascii_shift', shift('ascii')),
+    ]
+
+
+def row(name, facts):
+    """One version's row: a list of (designator, value)."""
+    skip, limit, tags = CONSTANTS[name]
+    major, minor = [int(n) for n in name.rstrip('t').split('.')]
+    old = minor < 11
+    frame = 'struct _frame' if old else 'struct _PyInterpreterFrame'
     code = ('co_filename', 'co_name', 'co_qualname', 'co_firstlineno',
             'co_lnotab' if minor < 10 else 'co_linetable', 'co_tlbc')
     instr = ('f_lasti', 'prev_instr', 'instr_ptr')
     is_, ts = 'struct _is', 'struct _ts'
+    has_runtime = (major, minor) >= (3, 7)
     # What `_PyStackRef` and `_PyStackChunk` have in 3.11 and later only.
     chunk = None if old else '_PyStackChunk'
     return [
@@ -255,13 +285,17 @@ def row(name, facts):
         ('free_threaded', 'true' if name.endswith('t') else 'false'),
         ('frame_kind', 'FRAME_OBJECT' if old else
          'FRAME_CFRAME' if minor < 13 else 'FRAME_CURRENT'),
-        ('lines_kind', 'LINES_LNOTAB' if minor < 10 else
+        ('lines_kind', 'LINES_LNOTAB_UNSIGNED' if major < 3 else
+         'LINES_LNOTAB' if minor < 10 else
          'LINES_LINETABLE' if minor < 11 else 'LINES_LOCATIONS'),
+        ('runtime.exists', 'true' if has_runtime else 'false'),
         ('runtime.interp_head',
-         facts.at('struct pyruntimestate', 'interpreters.head')),
+         facts.at('struct pyruntimestate', 'interpreters.head')
+         if has_runtime else 0),
+        # It moved with 3.7.4, and a 3.7 does not tell its patch level.
         ('runtime.tstate_current',
          facts.at('struct pyruntimestate', 'gilstate.tstate_current')
-         if minor < 12 else None),
+         if 8 <= minor < 12 else None),
         ('interp.next', facts.at(is_, 'next')),
         ('interp.id', facts.at(is_, 'id')),
         ('interp.thread_head', facts.at(is_, 'tstate_head', 'threads.head')),
@@ -306,6 +340,7 @@ def row(name, facts):
         ('code.qualname', facts.at('PyCodeObject', 'co_qualname')),
         ('code.firstlineno', facts.at('PyCodeObject', 'co_firstlineno')),
         ('code.linetable', facts.at('PyCodeObject', code[4])),
+        ('code.code', facts.at('PyCodeObject', 'co_code')),
         ('code.bytecode', facts.at('PyCodeObject', 'co_code_adaptive')),
         ('code.tlbc', facts.at('PyCodeObject', 'co_tlbc')),
         ('code.size', facts.end('PyCodeObject', *code)),
@@ -313,26 +348,19 @@ def row(name, facts):
         ('tlbc.entries', facts.at('_PyCodeArray', 'entries')),
         ('object.type', facts.at('PyObject', 'ob_type')),
         ('object.bytes_size', facts.at('PyVarObject', 'ob_size')),
-        ('object.bytes_data', facts.at('PyBytesObject', 'ob_sval')),
+        ('object.bytes_data', facts.at('PyBytesObject', 'ob_sval')
+         if major > 2 else facts.at('PyStringObject', 'ob_sval')),
         ('object.type_name', facts.at('PyTypeObject', 'tp_name')),
-        ('str.length', facts.at('PyASCIIObject', 'length')),
-        ('str.hash', facts.at('PyASCIIObject', 'hash')),
-        ('str.state', state),
-        ('str.ascii_data', facts.size['PyASCIIObject']),
-        ('str.compact_data', facts.size['PyCompactUnicodeObject']),
-        ('str.legacy_data', facts.at('PyUnicodeObject', 'data', 'data.any')),
-        ('str.kind_shift', shift('kind')),
-        ('str.compact_shift', shift('compact')),
-        ('str.ascii_shift', shift('ascii')),
-    ]
+    ] + strings(major, facts)
 
 
 # Without these a version cannot be read at all.
 REQUIRED = ('runtime.interp_head', 'interp.', 'thread.next', 'thread.interp',
             'thread.frame', 'thread.thread_id', 'frame.previous', 'frame.code',
             'frame.instr', 'code.filename', 'code.name', 'code.firstlineno',
-            'code.linetable', 'object.', 'str.')
-OPTIONAL = ('interp.gil',)
+            'code.linetable', 'object.', 'str.length', 'str.hash',
+            'str.ascii_data')
+OPTIONAL = ('interp.gil', 'interp.id', 'interp.next_thread_id')
 
 
 def designated(values):
@@ -386,12 +414,26 @@ HEAD = '''\
 '''
 
 
+def known(names):
+    """Which versions there are rows for, in words: "2.7 and 3.6 to 3.15"."""
+    spans = []
+    for name in names:
+        major, minor = [int(n) for n in name.rstrip('t').split('.')]
+        if spans and spans[-1][0] == major and minor - spans[-1][2] in (0, 1):
+            spans[-1][2] = minor
+        else:
+            spans.append([major, minor, minor])
+    return ' and '.join(
+        '%d.%d' % (major, first) if first == last else
+        '%d.%d to %d.%d' % (major, first, major, last)
+        for major, first, last in spans)
+
+
 def write_layouts(all_versions):
     names = [name for name, _, _ in all_versions]
     with open(os.path.join(PYTHON, 'layout_table.h'), 'w') as out:
         out.write(HEAD)
-        out.write('#define LAYOUT_KNOWN "%s to %s"\n\n' % (
-            names[0], names[-1].rstrip('t')))
+        out.write('#define LAYOUT_KNOWN "%s"\n\n' % known(names))
         out.write('static const struct layout layout_rows[] = {\n')
         for name, full, facts in all_versions:
             values = row(name, facts)

@@ -3,11 +3,15 @@
 
 	python3.X tests/data/record-lines.py > tests/data/lines/3.X
 
-Run by each version that src/python/linetable.c is to understand; test_linetable
-compares. A line a code object: its name, first line, table in hexadecimal, and
-the line of each instruction, two bytes apart, as COUNTxLINE where it repeats;
-0 is none. The truth is PyCode_Addr2Line.
+Run by each version that src/python/linetable.c is to understand (2.7 leaves out
+the samples of a later syntax); test_linetable compares. A line a code object: its
+name, first line, table in hexadecimal, and the line of each instruction, two
+bytes apart, as COUNTxLINE where it repeats; 0 is none. The truth is
+PyCode_Addr2Line.
 """
+from __future__ import print_function
+
+import binascii
 import ctypes
 import sys
 import types
@@ -74,7 +78,7 @@ def library():
 
     for module in json.decoder, textwrap, heapq:
         source = inspect.getsource(module)
-        for code in codes_of(compile(source, module.__name__, "exec")):
+        for code in codes_of(compile(source, module.__name__, "exec", 0, True)):
             if len(code.co_code) < 800:
                 yield code
 
@@ -97,13 +101,20 @@ def runs(code):
 
 
 def record(code):
-    print(code.co_name, code.co_firstlineno, table_of(code).hex() or "-", runs(code))
+    print(code.co_name, code.co_firstlineno, binascii.hexlify(table_of(code)).decode() or "-",
+          runs(code))
 
 
 def main():
     print("# CPython %d.%d.%d: name, first line, table, lines" % sys.version_info[:3])
     for source in SAMPLES:
-        for code in codes_of(compile(source, "sample", "exec")):
+        try:
+            module = compile(source, "sample", "exec", 0, True)
+        except SyntaxError:
+            if sys.version_info >= (3,):
+                raise
+            continue
+        for code in codes_of(module):
             record(code)
     for code in library():
         record(code)

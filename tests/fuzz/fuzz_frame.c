@@ -49,6 +49,11 @@ static const struct layout *choose(uint8_t byte)
 	unsigned minor = 8 + byte % 8;
 	bool free_threaded = byte & 0x80 && minor >= 13;
 
+	/* The oldest ones, of which 2.7 has other strings. */
+	if (byte & 0x40)
+		return byte % 3 ? layout_find(3, 5 + byte % 3, false)
+				: layout_find(2, 7, false);
+
 	return layout_find(3, minor, free_threaded);
 }
 

@@ -19,7 +19,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (size < 5)
 		return 0;
-	kind = (enum lines_kind)(data[0] % 3);
+	kind = (enum lines_kind)(data[0] % 4);
 	memcpy(&first, data + 1, sizeof(first));
 	data += 5;
 	size -= 5;

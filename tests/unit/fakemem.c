@@ -93,6 +93,17 @@ void fakemem_zero(struct fakemem *fm, uint64_t addr, size_t len)
 	}
 }
 
+const struct layout *fakemem_row(unsigned version, bool free_threaded)
+{
+	const struct layout *row =
+		version == 27 ? layout_find(2, 7, free_threaded)
+			      : layout_find(3, version, free_threaded);
+
+	if (!row)
+		abort();
+	return row;
+}
+
 void fakemem_unmap(struct fakemem *fm, uint64_t addr, size_t len)
 {
 	while (len) {

@@ -2,10 +2,12 @@
 #ifndef TESTS_FAKEMEM_H
 #define TESTS_FAKEMEM_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "base/mem.h"
+#include "python/layout.h"
 
 /*
  * The memory of a target that does not exist: what a test put there, byte for
@@ -35,6 +37,9 @@ void fakemem_put_u8(struct fakemem *fm, uint64_t addr, uint8_t value);
 
 /* Zeroes at @addr: a whole structure, of which a test then fills a few fields. */
 void fakemem_zero(struct fakemem *fm, uint64_t addr, size_t len);
+
+/* The row of 3.@version, or of 2.7 for 27, which must be there. */
+const struct layout *fakemem_row(unsigned version, bool free_threaded);
 
 /* Make a hole. */
 void fakemem_unmap(struct fakemem *fm, uint64_t addr, size_t len);

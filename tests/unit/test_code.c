@@ -39,9 +39,11 @@ static void put_str(struct bench *b, uint64_t at, const char *text,
 	fakemem_zero(&b->fm, at, l->str.ascii_data);
 	fakemem_put_u64(&b->fm, at + l->str.length, strlen(text));
 	fakemem_put_u64(&b->fm, at + l->str.hash, (uint64_t)hash);
-	fakemem_put_u32(&b->fm, at + l->str.state,
-			1u << l->str.kind_shift | 1u << l->str.compact_shift |
-				1u << l->str.ascii_shift);
+	if (!l->str.is_bytes)
+		fakemem_put_u32(&b->fm, at + l->str.state,
+				1u << l->str.kind_shift |
+					1u << l->str.compact_shift |
+					1u << l->str.ascii_shift);
 	fakemem_put(&b->fm, at + l->str.ascii_data, text, strlen(text));
 }
 
@@ -80,9 +82,8 @@ static void setup(struct bench *b, unsigned minor, bool free_threaded)
 	static const uint8_t locations[] = { 128 | 10 << 3, 0, 0,
 					     128 | 11 << 3, 0, 0 };
 
-	*b = (struct bench){ .layout = layout_find(3, minor, free_threaded),
+	*b = (struct bench){ .layout = fakemem_row(minor, free_threaded),
 			     .strings = strtab_new() };
-	assert_non_null(b->layout);
 	b->cache = codecache_new(b->strings);
 	assert_non_null(b->cache);
 	b->mem = fakemem_mem(&b->fm);
@@ -93,7 +94,8 @@ static void setup(struct bench *b, unsigned minor, bool free_threaded)
 	put_str(b, NAME, "run", 1111);
 	put_str(b, QUALNAME, "Klass.run", 2222);
 	put_code(b, CODE, NAME, QUALNAME, 40);
-	if (b->layout->lines_kind == LINES_LNOTAB)
+	if (b->layout->lines_kind == LINES_LNOTAB ||
+	    b->layout->lines_kind == LINES_LNOTAB_UNSIGNED)
 		put_table(b, pairs, sizeof(pairs));
 	else if (b->layout->lines_kind == LINES_LINETABLE)
 		put_table(b, pairs310, sizeof(pairs310));
@@ -142,7 +144,7 @@ static void expect(struct bench *b, const char *function, int line)
 static void names_function_file_and_line_in_every_version(void **state)
 {
 	(void)state;
-	for (unsigned minor = 8; minor <= 15; minor++) {
+	for (unsigned minor = 6; minor <= 15; minor++) {
 		for (int ft = 0; ft < (minor >= 13 ? 2 : 1); ft++) {
 			const char *name = minor >= 11 ? "Klass.run" : "run";
 			struct bench b;
@@ -163,6 +165,44 @@ static void names_function_file_and_line_in_every_version(void **state)
 				     minor < 10 ? 41 : 0);
 			teardown(&b);
 		}
+	}
+}
+
+static void names_function_file_and_line_in_2_7(void **state)
+{
+	static const uint8_t far[] = { 2, 200 };
+	struct bench b;
+	uint32_t id;
+
+	(void)state;
+	setup(&b, 27, false);
+	put_str(&b, NAME, "r\xfcn", NO_HASH);
+	put_table(&b, far, sizeof(far));
+	assert_int_equal(capture(&b, CODE, &id), 0);
+	expect_frame(&b, id, -1, "r\xfcn", 40);
+	expect_frame(&b, id, 1, "r\xfcn", 40);
+	expect_frame(&b, id, 2, "r\xfcn", 240);
+	expect_frame(&b, id, 3, "r\xfcn", 240);
+	assert_int_equal(capture(&b, CODE, &id), 0);
+	assert_int_equal(b.fm.calls, 1);
+	teardown(&b);
+}
+
+static void reads_lines_anew_when_only_the_bytecode_is_another(void **state)
+{
+	static const uint8_t far[] = { 2, 100 };
+	static const unsigned versions[] = { 27, 6, 7, 8, 9, 10 };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(versions) / sizeof(*versions); i++) {
+		struct bench b;
+
+		setup(&b, versions[i], false);
+		expect(&b, "run", 41);
+		put_table(&b, far, sizeof(far));
+		fakemem_put_u64(&b.fm, CODE + b.layout->code.code, TABLE + 8);
+		expect(&b, "run", versions[i] == 10 ? 0 : 140);
+		teardown(&b);
 	}
 }
 
@@ -197,7 +237,7 @@ static void checks_known_code_in_one_call(void **state)
 static void sees_another_function_at_the_same_address(void **state)
 {
 	(void)state;
-	for (unsigned minor = 8; minor <= 15; minor++) {
+	for (unsigned minor = 6; minor <= 15; minor++) {
 		struct bench b;
 
 		setup(&b, minor, false);
@@ -421,6 +461,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(names_function_file_and_line_in_every_version),
+		cmocka_unit_test(names_function_file_and_line_in_2_7),
+		cmocka_unit_test(
+			reads_lines_anew_when_only_the_bytecode_is_another),
 		cmocka_unit_test(checks_known_code_in_one_call),
 		cmocka_unit_test(sees_another_function_at_the_same_address),
 		cmocka_unit_test(reads_lines_anew_with_the_function),

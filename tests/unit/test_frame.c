@@ -38,11 +38,10 @@ static struct rawframe got[MAX], want[MAX];
 static void setup(struct bench *b, unsigned minor, bool free_threaded)
 {
 	*b = (struct bench){
-		.layout = layout_find(3, minor, free_threaded),
+		.layout = fakemem_row(minor, free_threaded),
 		.prefetch = prefetch_new(),
 		.n = 77,
 	};
-	assert_non_null(b->layout);
 	assert_non_null(b->prefetch);
 	b->mem = fakemem_mem(&b->fm);
 	fakemem_zero(&b->fm, TSTATE, 512);
@@ -170,7 +169,7 @@ static void put_stack(struct bench *b, unsigned n)
 static void walks_innermost_first_in_every_version(void **state)
 {
 	(void)state;
-	for (unsigned minor = 8; minor <= 15; minor++) {
+	for (unsigned minor = 6; minor <= 15; minor++) {
 		for (int ft = 0; ft < (minor >= 13 ? 2 : 1); ft++) {
 			struct bench b;
 
@@ -193,12 +192,32 @@ static void walks_innermost_first_in_every_version(void **state)
 	}
 }
 
+static void walks_the_frames_of_2_7(void **state)
+{
+	struct bench b;
+
+	(void)state;
+	setup(&b, 27, false);
+	put_frame(&b, HEAP, HEAP + 512, CODE, 7);
+	put_frame(&b, HEAP + 512, 0, CODE + 512, -1);
+	set_leaf(&b, HEAP);
+	assert_int_equal(walk(&b, 8), 0);
+	assert_int_equal(b.n, 2);
+	assert_int_equal(got[0].code, CODE);
+	assert_int_equal(got[0].instr, 7);
+	assert_int_equal(got[1].code, CODE + 512);
+	assert_int_equal(got[1].instr, -1);
+	assert_int_equal(walk_both(&b), 3);
+	assert_int_equal(walk_both(&b), 1);
+	teardown(&b);
+}
+
 static void finds_no_frame_in_a_thread_without_python(void **state)
 {
 	struct bench b;
 
 	(void)state;
-	for (unsigned minor = 8; minor <= 15; minor++) {
+	for (unsigned minor = 6; minor <= 15; minor++) {
 		setup(&b, minor, false);
 		set_leaf(&b, 0);
 		assert_int_equal(walk(&b, 8), 0);
@@ -271,7 +290,7 @@ static void leaves_the_result_alone_when_torn(void **state)
 	struct bench b;
 
 	(void)state;
-	for (unsigned minor = 8; minor <= 15; minor++) {
+	for (unsigned minor = 6; minor <= 15; minor++) {
 		const struct layout *l;
 
 		setup(&b, minor, false);
@@ -306,7 +325,7 @@ static void ends_in_a_ring(void **state)
 	struct bench b;
 
 	(void)state;
-	for (unsigned minor = 8; minor <= 15; minor++) {
+	for (unsigned minor = 6; minor <= 15; minor++) {
 		setup(&b, minor, false);
 		put_three(&b);
 		fakemem_put_u64(&b.fm, HEAP + 1024 + b.layout->frame.previous,
@@ -372,7 +391,7 @@ static void takes_one_call_in_the_steady_state(void **state)
 	struct bench b;
 
 	(void)state;
-	for (unsigned minor = 8; minor <= 15; minor++) {
+	for (unsigned minor = 6; minor <= 15; minor++) {
 		bool has_chunks = minor >= 11;
 
 		setup(&b, minor, false);
@@ -455,7 +474,7 @@ static void survives_any_wrong_prediction(void **state)
 	struct bench b;
 
 	(void)state;
-	for (unsigned minor = 8; minor <= 15; minor++) {
+	for (unsigned minor = 6; minor <= 15; minor++) {
 		setup(&b, minor, false);
 		put_stack(&b, 500);
 		(void)walk_both(&b);
@@ -592,6 +611,7 @@ int main(void)
 			shows_the_caller_whatever_was_left_in_a_new_cframe),
 		cmocka_unit_test(shows_nothing_before_the_first_evaluation),
 		cmocka_unit_test(walks_innermost_first_in_every_version),
+		cmocka_unit_test(walks_the_frames_of_2_7),
 		cmocka_unit_test(finds_no_frame_in_a_thread_without_python),
 		cmocka_unit_test(passes_over_frames_that_are_no_python),
 		cmocka_unit_test(clears_the_tags_of_code_references),

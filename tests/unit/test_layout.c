@@ -126,10 +126,15 @@ static int read_table(struct target *t)
 	return debugoffsets_read(&t->mem, RUNTIME, &t->layout, &t->version);
 }
 
-static void has_a_row_for_each_version_from_3_8_to_3_15(void **state)
+static void has_a_row_for_2_7_and_each_version_from_3_6_to_3_15(void **state)
 {
+	const struct layout *py27 = layout_find(2, 7, false);
+
 	(void)state;
-	for (unsigned minor = 8; minor <= 15; minor++) {
+	assert_non_null(py27);
+	assert_int_equal(py27->major, 2);
+	assert_int_equal(py27->minor, 7);
+	for (unsigned minor = 6; minor <= 15; minor++) {
 		const struct layout *row = layout_find(3, minor, false);
 
 		assert_non_null(row);
@@ -139,14 +144,16 @@ static void has_a_row_for_each_version_from_3_8_to_3_15(void **state)
 	}
 	for (unsigned minor = 13; minor <= 15; minor++)
 		assert_true(layout_find(3, minor, true)->free_threaded);
-	assert_string_equal(layout_known(), "3.8 to 3.15");
+	assert_string_equal(layout_known(), "2.7 and 3.6 to 3.15");
 }
 
 static void never_takes_a_neighbours_row(void **state)
 {
 	(void)state;
-	assert_null(layout_find(2, 7, false));
-	assert_null(layout_find(3, 7, false));
+	assert_null(layout_find(2, 6, false));
+	assert_null(layout_find(2, 8, false));
+	assert_null(layout_find(2, 7, true));
+	assert_null(layout_find(3, 5, false));
 	assert_null(layout_find(3, 16, false));
 	assert_null(layout_find(4, 8, false));
 	assert_null(layout_find(3, 12, true));
@@ -161,8 +168,10 @@ static void assert_field_fits(unsigned at, unsigned width, unsigned limit)
 static void stays_within_what_readers_have_room_for(void **state)
 {
 	(void)state;
-	for (unsigned i = 0; i < 16; i++) {
-		const struct layout *row = layout_find(3, 8 + i / 2, i % 2);
+	for (unsigned i = 0; i < 21; i++) {
+		const struct layout *row =
+			i < 20 ? layout_find(3, 6 + i / 2, i % 2)
+			       : layout_find(2, 7, false);
 
 		if (!row)
 			continue;
@@ -205,6 +214,36 @@ static void knows_how_each_version_links_its_frames(void **state)
 	assert_int_equal(py312->runtime.tstate_current, LAYOUT_NONE);
 	assert_int_equal(py312->interp.gil, 384);
 	assert_int_equal(py312->owner_skip, 1 << 3);
+}
+
+static void knows_where_the_older_versions_have_things(void **state)
+{
+	const struct layout *py27 = layout_find(2, 7, false);
+	const struct layout *py36 = layout_find(3, 6, false);
+	const struct layout *py37 = layout_find(3, 7, false);
+
+	(void)state;
+	assert_false(py27->runtime.exists);
+	assert_int_equal(py27->runtime.interp_head, 0);
+	assert_int_equal(py27->lines_kind, LINES_LNOTAB_UNSIGNED);
+	assert_int_equal(py27->thread.next, 0);
+	assert_int_equal(py27->thread.frame, 16);
+	assert_true(py27->str.is_bytes);
+	assert_int_equal(py27->str.ascii_data, 36);
+	assert_int_equal(py27->object.bytes_data, 36);
+
+	assert_false(py36->runtime.exists);
+	assert_int_equal(py36->lines_kind, LINES_LNOTAB);
+	assert_int_equal(py36->frame.instr, 120);
+	assert_int_equal(py36->interp.next_thread_id, LAYOUT_NONE);
+	assert_false(py36->str.is_bytes);
+
+	assert_true(py37->runtime.exists);
+	assert_int_equal(py37->runtime.interp_head, 24);
+	/* Another before 3.7.4. */
+	assert_int_equal(py37->runtime.tstate_current, LAYOUT_NONE);
+	assert_int_equal(py37->frame.instr, 104);
+	assert_int_equal(py37->code.filename, 96);
 }
 
 static void moves_the_strings_bits_in_free_threaded_3_14(void **state)
@@ -410,10 +449,12 @@ static void passes_on_what_reading_came_to(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(has_a_row_for_each_version_from_3_8_to_3_15),
+		cmocka_unit_test(
+			has_a_row_for_2_7_and_each_version_from_3_6_to_3_15),
 		cmocka_unit_test(never_takes_a_neighbours_row),
 		cmocka_unit_test(stays_within_what_readers_have_room_for),
 		cmocka_unit_test(knows_how_each_version_links_its_frames),
+		cmocka_unit_test(knows_where_the_older_versions_have_things),
 		cmocka_unit_test(moves_the_strings_bits_in_free_threaded_3_14),
 		WITH_TARGET(reads_its_own_version_to_the_row_of_it),
 		WITH_TARGET(believes_the_target_more_than_the_row),

@@ -106,8 +106,28 @@ static void compare_file(const char *version, enum lines_kind kind)
 static void agrees_with_the_interpreters_until_3_9(void **state)
 {
 	(void)state;
+	compare_file("3.6", LINES_LNOTAB);
+	compare_file("3.7", LINES_LNOTAB);
 	compare_file("3.8", LINES_LNOTAB);
 	compare_file("3.9", LINES_LNOTAB);
+}
+
+static void agrees_with_the_interpreter_2_7(void **state)
+{
+	(void)state;
+	compare_file("2.7", LINES_LNOTAB_UNSIGNED);
+}
+
+static void goes_back_from_3_6_on_only(void **state)
+{
+	static const uint8_t pairs[] = { 2, 0xff };
+
+	(void)state;
+	assert_int_equal(linetable_line(LINES_LNOTAB, pairs, 2, 7, 2), 6);
+	assert_int_equal(linetable_line(LINES_LNOTAB_UNSIGNED, pairs, 2, 7, 2),
+			 7 + 255);
+	assert_int_equal(linetable_line(LINES_LNOTAB_UNSIGNED, NULL, 0, 7, 2),
+			 7);
 }
 
 static void agrees_with_the_interpreter_3_10(void **state)
@@ -129,7 +149,7 @@ static void gives_the_first_line_before_the_start(void **state)
 	static const uint8_t table[] = { 0, 5, 4, 5 };
 
 	(void)state;
-	for (int kind = LINES_LNOTAB; kind <= LINES_LOCATIONS; kind++)
+	for (int kind = LINES_LNOTAB; kind <= LINES_LNOTAB_UNSIGNED; kind++)
 		assert_int_equal(linetable_line((enum lines_kind)kind, table,
 						sizeof(table), 7, -1),
 				 7);
@@ -213,6 +233,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(agrees_with_the_interpreters_until_3_9),
+		cmocka_unit_test(agrees_with_the_interpreter_2_7),
+		cmocka_unit_test(goes_back_from_3_6_on_only),
 		cmocka_unit_test(agrees_with_the_interpreter_3_10),
 		cmocka_unit_test(agrees_with_the_interpreters_from_3_11),
 		cmocka_unit_test(gives_the_first_line_before_the_start),
