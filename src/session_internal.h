@@ -72,9 +72,14 @@
  * A thread that was given a CPU less than this ago is not stopped yet. On its way
  * out of a system call that the kernel does not restart (epoll_wait, recv with a
  * timeout, sigtimedwait) a stop would make it fail with EINTR; and one that wakes
- * for a moment only is soon asleep again, and then needs no stop.
+ * for a moment only is soon asleep again, and then needs no stop. One that was
+ * asleep when it was last seen is given more time.
  */
 #define FRESH_NS (50 * NSEC_PER_USEC)
+#define FRESH_SLEEPER_NS (300 * NSEC_PER_USEC)
+
+/* It is looked at again every FRESH_NS, so often, and then in the next tick. */
+#define FRESH_ROUNDS 8
 
 /* How many threads are asked to stop at once. */
 #define STOPS_MAX 8
@@ -403,6 +408,12 @@ void session_sample_thread(struct forkflame *ff, struct thread *t);
  * Those that did go back to ff->list, or with @last where they may go.
  */
 void session_settle_batch(struct forkflame *ff, bool last);
+
+/*
+ * Those in ff->to_stop that have left their CPU since they were chosen are read
+ * without a stop: it would fail the system call that they sleep in by now.
+ */
+void session_spare_sleepers(struct forkflame *ff);
 
 /* Stop, read and let go up to STOPS_MAX threads. */
 void session_stop_some(struct forkflame *ff, struct thread **threads, size_t n);

@@ -220,6 +220,15 @@ static void put(struct forkflame *ff, struct thread *t, bool stop)
 		thread_make_due(ff, t);
 }
 
+/* Too early to stop it? */
+static bool is_fresh(const struct thread *t, const struct oncpu_thread *rec)
+{
+	bool sleeper = t->weigh.node != AGGREGATE_NONE && !t->weigh.is_running;
+
+	return rec->in_ns + (sleeper ? FRESH_SLEEPER_NS : FRESH_NS) >
+	       clock_now();
+}
+
 /* Look again in this tick, after FRESH_NS. */
 static void put_fresh(struct forkflame *ff, struct thread *t)
 {
@@ -268,7 +277,7 @@ void session_sample_thread(struct forkflame *ff, struct thread *t)
 	if (vouched(ff, t, &rec)) {
 		if (!rec || !rec->on)
 			read_candidate(ff, t, rec);
-		else if (rec->in_ns + FRESH_NS > clock_now())
+		else if (is_fresh(t, rec))
 			put_fresh(ff, t);
 		else if (!still_empty(ff, t))
 			put(ff, t, true);
@@ -338,6 +347,24 @@ void session_settle_batch(struct forkflame *ff, bool last)
 		}
 	}
 	ff->batch.n = 0;
+}
+
+void session_spare_sleepers(struct forkflame *ff)
+{
+	size_t kept = 0, n = ff->to_stop.n;
+
+	session_drain(ff);
+	for (size_t i = 0; i < n; i++) {
+		struct thread *t = ff->to_stop.at[i];
+		const struct oncpu_thread *rec = NULL;
+
+		if (vouched(ff, t, &rec) && !(rec && rec->on))
+			read_candidate(ff, t, rec);
+		else
+			ff->to_stop.at[kept++] = t;
+	}
+	ff->to_stop.n = kept;
+	session_settle_batch(ff, true);
 }
 
 /* One stopped thread: read it, let it go, then do the rest. */

@@ -76,10 +76,12 @@ static void sample_due(struct forkflame *ff, const struct process *only,
 		for (size_t i = 0; i < n; i++)
 			session_sample_thread(ff, ff->list.at[i]);
 		ff->list.n = 0;
-		await_fresh(ff, round == ROUNDS || !may_stop);
+		await_fresh(ff, round >= FRESH_ROUNDS || !may_stop);
 		if (ff->oncpu)
-			session_settle_batch(ff, round == ROUNDS);
+			session_settle_batch(ff, round >= ROUNDS);
 	}
+	if (may_stop && ff->oncpu && ff->to_stop.n)
+		session_spare_sleepers(ff);
 	if (may_stop)
 		stop_all(ff);
 	for (size_t i = 0; !may_stop && i < ff->to_stop.n; i++)

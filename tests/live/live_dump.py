@@ -27,7 +27,11 @@ def functions(process):
 
 
 def tree(python):
-    return fflive.Target([python, fflive.program("tree.py")], notes=4)
+    """The tree, once its root has come to where it sleeps."""
+    target = fflive.Target([python, fflive.program("tree.py")], notes=4)
+    fflive.wait_until(lambda: b"root_sleeps" in dump("-p", target.pid)[1], 10,
+                      "root_sleeps")
+    return target
 
 
 def every_thread_of_the_tree_is_shown(python):
