@@ -1,7 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <errno.h>
-#include <time.h>
-
 #include "base/outcome.h"
 #include "linux/clock.h"
 #include "session_internal.h"
@@ -202,7 +199,10 @@ static int sample_by_count(struct forkflame *ff, struct thread *t)
 	return OUT_BUSY;
 }
 
-/* Whether the switch records can vouch for @t; *@ret_on: it is on a CPU. */
+/*
+ * Whether the switch records can vouch for @t. Sets *@ret to its record where there
+ * are records at all; NULL, and vouched for: it was born and has never run.
+ */
 static bool vouched(const struct forkflame *ff, const struct thread *t,
 		    const struct oncpu_thread **ret)
 {
@@ -237,8 +237,8 @@ static void put_fresh(struct forkflame *ff, struct thread *t)
 }
 
 /*
- * The first way, first half: read it. What was read counts once session_settle_batch has
- * looked at the records again.
+ * The first way, first half: read it. What was read counts once
+ * session_settle_batch has looked at the records again.
  */
 static void read_candidate(struct forkflame *ff, struct thread *t,
 			   const struct oncpu_thread *rec)

@@ -213,6 +213,21 @@ static void gives_a_thread_never_seen_running_its_cpu_all_the_same(void **state)
 	assert_int_equal(bill.of[B].cpu_ns, 3 * MS);
 }
 
+/* The account of a thread that runs elsewhere comes late, and then all at once. */
+static void gives_no_more_time_on_a_cpu_than_there_was(void **state)
+{
+	struct bill bill = { 0 };
+
+	(void)state;
+	weigh_begin(&bill.w, 0, 0);
+	sample(&bill, A, 10 * MS, 10 * MS, 4 * MS, true);
+	sample(&bill, B, 12 * MS, 20 * MS, 12 * MS, false);
+	end(&bill, 20 * MS, 12 * MS);
+	assert_int_equal(bill.of[A].wall_ns, 12 * MS);
+	assert_int_equal(bill.of[A].cpu_ns, 12 * MS);
+	assert_int_equal(bill.of[B].wall_ns, 8 * MS);
+}
+
 static void ends_no_later_than_the_thread(void **state)
 {
 	struct bill bill = { 0 };
@@ -313,6 +328,7 @@ int main(void)
 		cmocka_unit_test(gives_the_wait_for_a_cpu_to_both_neighbours),
 		cmocka_unit_test(halves_what_lies_between_two_sleeps),
 		cmocka_unit_test(charges_cpu_to_stacks_seen_running),
+		cmocka_unit_test(gives_no_more_time_on_a_cpu_than_there_was),
 		cmocka_unit_test(ends_no_later_than_the_thread),
 		cmocka_unit_test(
 			gives_a_thread_never_seen_running_its_cpu_all_the_same),
