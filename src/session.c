@@ -68,10 +68,9 @@ static int allocate(struct forkflame *ff)
 	ff->raw = calloc(FRAMES_MAX, sizeof(*ff->raw));
 	ff->ids = calloc(FRAMES_MAX, sizeof(*ff->ids));
 	ff->frames = calloc(FRAMES_MAX + 1, sizeof(*ff->frames));
-	if (ff->strings)
-		ff->agg = aggregate_new(ff->strings);
-	if (!ff->remote || !ff->tree || !ff->agg || !ff->prefetch || !ff->raw ||
-	    !ff->ids || !ff->frames)
+	ff->stacks = stacks_new();
+	if (!ff->remote || !ff->tree || !ff->strings || !ff->stacks ||
+	    !ff->prefetch || !ff->raw || !ff->ids || !ff->frames)
 		return error_set(&ff->err, -ENOMEM, "begin");
 	ff->mem = remote_mem(ff->remote);
 	ff->deeper = strtab_id(ff->strings, "[deeper frames left out]", 24);
@@ -161,7 +160,8 @@ void forkflame_free(struct forkflame *ff)
 	children_free(ff->children);
 	loop_free(ff->loop);
 	proctree_free(ff->tree);
-	aggregate_free(ff->agg);
+	recorder_free(ff->recorder);
+	stacks_free(ff->stacks);
 	prefetch_free(ff->prefetch);
 	strtab_free(ff->strings);
 	vec_free(&ff->roots);
@@ -266,6 +266,7 @@ int forkflame_start(struct forkflame *ff, char *const argv[], const void *mask)
 	if (r < 0)
 		return r;
 	ff->command = ff->spawn.pid;
+	ff->start_ns = clock_now();
 	r = open_oncpu(ff, ff->command);
 	if (r == 0 && proctree_add(ff->tree, ff->command, 0, clock_now(),
 				   true) == PROCTREE_NONE)
@@ -358,6 +359,8 @@ static int turn(struct forkflame *ff)
 	session_todo(ff, now_ns);
 	if (r == 0)
 		r = session_take_events(ff);
+	if (r == 0)
+		r = session_flush(ff, false);
 	now_ns = clock_now();
 	if (now_ns >= ff->next_tick_ns) {
 		session_tick(ff);
@@ -396,7 +399,10 @@ static int begin(struct forkflame *ff)
 		r = watch_sources(ff);
 	if (r == 0 && !ff->command)
 		r = session_scan_roots(ff);
-	ff->start_ns = clock_now();
+	if (!ff->command)
+		ff->start_ns = clock_now();
+	if (r == 0)
+		r = session_begin_recording(ff);
 	ff->cpu_start_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 	ff->tick_base_ns = ff->start_ns;
 	ff->look_ns = ff->start_ns;
@@ -410,7 +416,7 @@ static int begin(struct forkflame *ff)
 }
 
 /* Settle every account, stop listening. */
-static void finish(struct forkflame *ff)
+static int finish(struct forkflame *ff)
 {
 	ff->end_ns = clock_now();
 	if (ff->oncpu)
@@ -430,6 +436,7 @@ static void finish(struct forkflame *ff)
 	ff->oncpu = NULL;
 	ff->running = false;
 	ff->done = true;
+	return session_end_recording(ff);
 }
 
 /*
@@ -443,7 +450,7 @@ static void *run_main(void *ctx)
 	struct forkflame *ff = ctx;
 	struct urgency before = { 0 };
 	sigset_t all;
-	int r;
+	int r, ended;
 
 	(void)sigfillset(&all);
 	(void)pthread_sigmask(SIG_SETMASK, &all, NULL);
@@ -461,7 +468,8 @@ static void *run_main(void *ctx)
 	}
 	if (r < 0)
 		(void)error_set(&ff->err, r, "%s", strerror(-r));
-	finish(ff);
+	ended = finish(ff);
+	r = r < 0 ? r : ended;
 	if (ff->stopper && !ff->command_ended)
 		ff->command_ended =
 			stopper_taken(ff->stopper, &ff->command_status);

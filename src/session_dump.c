@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "base/json.h"
 #include "base/nsec.h"
@@ -24,30 +22,10 @@ static bool all_read(const struct forkflame *ff)
 		const struct process *p = ff->processes.at[i];
 
 		for (size_t k = 0; p && k < p->threads.n; k++)
-			if (p->threads.at[k]->weigh.node == AGGREGATE_NONE)
+			if (!weigh_has(&p->threads.at[k]->weigh))
 				return false;
 	}
 	return true;
-}
-
-/* The kernel's name of a thread; "" when it cannot be had. */
-static void thread_name(const struct forkflame *ff, const struct thread *t,
-			char *name, size_t len)
-{
-	char path[64];
-	ssize_t n = -1;
-	int fd;
-
-	(void)snprintf(path, sizeof(path), "%d/task/%d/comm", t->process->pid,
-		       t->tid);
-	fd = openat(ff->fs.root, path, O_RDONLY | O_CLOEXEC);
-	if (fd >= 0) {
-		n = read(fd, name, len - 1);
-		(void)close(fd);
-	}
-	if (n > 0 && name[n - 1] == '\n')
-		n--;
-	name[n > 0 ? n : 0] = '\0';
 }
 
 /* What there is to say of a process without stacks. */
@@ -67,9 +45,23 @@ static const char *verdict_words(enum verdict verdict)
 
 static const char *thread_state(const struct thread *t)
 {
-	if (t->weigh.node == AGGREGATE_NONE)
-		return "unread";
-	return t->weigh.is_running ? "running" : "idle";
+	static const char *const names[RUN_COUNT] = {
+		[RUN_IDLE] = "idle",
+		[RUN_ON_CPU] = "running",
+		[RUN_STOPPED] = "stopped",
+	};
+
+	return weigh_has(&t->weigh) ? names[t->weigh.seen.run] : "unread";
+}
+
+/* What it has to do with the interpreter's lock, for a person. */
+static const char *gil_words(const struct thread *t)
+{
+	if (!weigh_has(&t->weigh))
+		return "";
+	if (t->weigh.seen.gil == GIL_HELD)
+		return ", holds the GIL";
+	return t->weigh.seen.gil == GIL_WAITED ? ", waits for the GIL" : "";
 }
 
 static void text_id(const struct forkflame *ff, struct str *to, uint32_t id)
@@ -80,21 +72,18 @@ static void text_id(const struct forkflame *ff, struct str *to, uint32_t id)
 	str_escape(to, text, len, "");
 }
 
-/* The frames above a node, innermost first: each calls @one. */
-static void each_frame(const struct forkflame *ff, uint32_t node,
+/* The frames of a stack, innermost first: each calls @one. */
+static void each_frame(const struct forkflame *ff, uint32_t stack,
 		       void (*one)(const struct forkflame *, void *,
 				   const struct frame *),
 		       void *ctx)
 {
-	while (node != AGGREGATE_NONE) {
-		const struct node *n = aggregate_node(ff->agg, node);
-		struct frame frame;
+	while (stack != STACKS_NONE && stack != STACKS_EMPTY) {
+		struct stack at = stacks_at(ff->stacks, stack);
+		struct frame frame = stacks_frame_at(ff->stacks, at.frame);
 
-		if (n->parent == AGGREGATE_NONE)
-			return;
-		frame = aggregate_frame(ff->agg, n->frame);
 		one(ff, ctx, &frame);
-		node = n->parent;
+		stack = at.parent;
 	}
 }
 
@@ -133,11 +122,11 @@ static void text_process(const struct forkflame *ff, const struct process *p,
 	for (size_t i = 0; i < p->threads.n; i++) {
 		const struct thread *t = p->threads.at[i];
 
-		thread_name(ff, t, name, sizeof(name));
+		session_thread_name(ff, t, name, sizeof(name));
 		str_printf(to, "  Thread %d (", t->tid);
 		str_escape(to, name, strlen(name), "");
-		str_printf(to, "): %s\n", thread_state(t));
-		each_frame(ff, t->weigh.node, text_frame, to);
+		str_printf(to, "): %s%s\n", thread_state(t), gil_words(t));
+		each_frame(ff, t->weigh.seen.stack, text_frame, to);
 	}
 	str_puts(to, "\n");
 }
@@ -168,16 +157,32 @@ static void json_frame(const struct forkflame *ff, void *ctx,
 static void json_thread(const struct forkflame *ff, const struct thread *t,
 			struct json *j)
 {
+	static const char *const gils[GIL_COUNT] = {
+		[GIL_NONE] = "none",
+		[GIL_HELD] = "holds",
+		[GIL_WAITED] = "waits",
+	};
+	static const char *const waits[WAIT_COUNT] = {
+		[WAIT_GIL] = "gil",       [WAIT_LOCK] = "lock",
+		[WAIT_PIPE] = "pipe",     [WAIT_SOCKET] = "socket",
+		[WAIT_FILE] = "file",     [WAIT_POLL] = "poll",
+		[WAIT_TIME] = "time",     [WAIT_PROCESS] = "process",
+		[WAIT_SIGNAL] = "signal", [WAIT_OTHER] = "other",
+	};
 	char name[32];
 
-	thread_name(ff, t, name, sizeof(name));
+	session_thread_name(ff, t, name, sizeof(name));
 	json_open(j, '{');
 	json_put_u64(j, "tid", (uint64_t)t->tid);
 	json_put_text(j, "name", name);
 	json_put_text(j, "state", thread_state(t));
+	json_put_text(j, "gil",
+		      weigh_has(&t->weigh) ? gils[t->weigh.seen.gil] : NULL);
+	json_put_text(j, "waits_for",
+		      weigh_has(&t->weigh) ? waits[t->weigh.seen.wait] : NULL);
 	json_key(j, "frames");
 	json_open(j, '[');
-	each_frame(ff, t->weigh.node, json_frame, j);
+	each_frame(ff, t->weigh.seen.stack, json_frame, j);
 	json_close(j, ']');
 	json_close(j, '}');
 }

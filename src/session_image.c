@@ -39,7 +39,7 @@ int process_share_image(struct process *p, struct image *image)
 	if (!vec_push(&p->images, image))
 		return -ENOMEM;
 	image->refs++;
-	p->node = AGGREGATE_NONE;
+	p->rec_image = RECORD_NONE;
 	return 0;
 }
 
@@ -66,7 +66,7 @@ int process_add_image(struct forkflame *ff, struct process *p)
 		free(image);
 		return -ENOMEM;
 	}
-	p->node = AGGREGATE_NONE;
+	p->rec_image = RECORD_NONE;
 	p->walked = false;
 	p->probes = 0;
 	return 0;

@@ -16,13 +16,16 @@
 #include "linux/listener.h"
 #include "linux/loop.h"
 #include "linux/oncpu.h"
+#include "linux/place.h"
 #include "linux/procfs.h"
 #include "linux/remote.h"
 #include "linux/sched.h"
 #include "linux/spawn.h"
 #include "linux/tracee.h"
 #include "linux/urgency.h"
-#include "profile/aggregate.h"
+#include "linux/waits.h"
+#include "profile/recorder.h"
+#include "profile/stacks.h"
 #include "profile/summary.h"
 #include "profile/weigh.h"
 #include "python/code.h"
@@ -41,8 +44,9 @@
  *	                 └── is there a Python, which  session_image.c, _elf.c
  *	clock ──► who is due ──► read, accept          session_tick.c, _sample.c,
  *	                              │                _thread.c
- *	                              └──► struct weigh ──► struct aggregate
- *	the end ──► views, summary                     session_report.c
+ *	                              └──► struct weigh ──► struct recorder
+ *	each second ──► the recording                  session_recording.c
+ *	the end ──► the summary                        session_summary.c
  *
  * A process that is seen goes through these states (struct image.verdict), once
  * for each image that it has:
@@ -96,8 +100,20 @@ struct image {
 
 /* A charge that may still be taken back: see process.held. */
 struct held_charge {
-	uint32_t node;
-	struct weight weight;
+	size_t thread; /* in held_threads */
+	struct charge charge;
+};
+
+/* A thread that may still be taken back. */
+struct held_thread {
+	pid_t tid;
+	uint64_t born_ns, ended_ns; /* 0: has not ended */
+};
+
+/* What a thread was found to wait for, and in which stack. */
+struct wait_memo {
+	uint32_t stack;
+	uint8_t kind;
 };
 
 struct process;
@@ -106,12 +122,20 @@ struct thread {
 	struct process *process;
 	pid_t tid;
 	uint64_t tstate;
+	uint64_t interp;
 	uint64_t pthread;
 	pid_t native; /* its number as the interpreter has it; a forked child's is late */
 	int schedstat; /* fd; -1: opened for each read */
 	int syscall;   /* fd; -1: not opened yet */
 	struct stackhint hint;
 	struct weigh weigh;
+	uint64_t born_ns;
+	uint32_t rec; /* its number in the recording; RECORD_NONE: not told */
+	size_t held;  /* in process.held_threads; SIZE_MAX: not there */
+	uint64_t named_ns; /* when its name was last looked at; 0: never */
+	uint32_t name;     /* string id, as told */
+	struct wait_memo waits;
+	uint64_t held_from_ns, held_to_ns; /* when we last stopped it */
 
 	/* What the newest stack rests on. */
 	bool proven;   /* it was read while the thread certainly did not run */
@@ -119,12 +143,12 @@ struct thread {
 	bool empty;    /* no Python frame was on it */
 	bool newborn;  /* born in this run: no switch record, never ran */
 	uint64_t runs; /* run count at that time (run-count mode) */
-	uint64_t records;    /* switch records at that time */
-	uint64_t rec_cpu_ns; /* CPU time by switch records at that time */
-	uint64_t tick;       /* up to which ticks are answered for */
-	uint64_t look_tick;  /* run-count mode: when to look next */
-	uint64_t gap;        /* run-count mode: ticks between looks */
-	uint32_t candidate;  /* a stack that was read and is not proven yet */
+	uint64_t records;      /* switch records at that time */
+	uint64_t rec_cpu_ns;   /* CPU time by switch records at that time */
+	uint64_t tick;         /* up to which ticks are answered for */
+	uint64_t look_tick;    /* run-count mode: when to look next */
+	uint64_t gap;          /* run-count mode: ticks between looks */
+	struct seen candidate; /* what was read and is not proven yet */
 
 	bool due;  /* in session.due */
 	bool dead; /* ends after this round */
@@ -138,7 +162,10 @@ struct process {
 	int pidfd;      /* -1: could not be had */
 	struct VEC(struct image *) images; /* the last one is the present one */
 	uint32_t image_first; /* 1 when the inherited one was only on its way to exec */
-	uint32_t node; /* of the present image in the aggregate; NONE yet */
+	uint32_t rec_image; /* number of the present one; RECORD_NONE: not told */
+	uint32_t rec_python; /* the version that was told of it */
+	struct place place;  /* as its parent's, for one that was forked */
+	uint32_t cgroup;     /* string id */
 	struct VEC(struct thread *) threads;
 	uint64_t mark;         /* of the thread list when it was last walked */
 	bool walked;           /* the list has been walked since the exec */
@@ -157,6 +184,7 @@ struct process {
 	 */
 	bool waiting;
 	struct VEC(struct held_charge) held;
+	struct VEC(struct held_thread) held_threads;
 	uint64_t held_stopped, held_unstopped, held_repeated;
 
 	uint64_t samples, wall_ns, cpu_ns;
@@ -243,7 +271,11 @@ struct forkflame {
 	uint64_t random;
 
 	/* The result. */
-	struct aggregate *agg;
+	struct stacks *stacks;
+	struct recorder *recorder; /* NULL: nobody wants a recording */
+	uint32_t told; /* processes that the recorder knows: serials below it */
+	uint64_t flush_ns; /* when the recording is to be handed on next */
+	uint64_t file_ns;  /* when its present file was begun */
 	struct counts counts;
 	uint64_t start_ns, end_ns;
 	uint64_t cpu_start_ns, cpu_used_ns; /* our own */
@@ -321,7 +353,7 @@ void process_gone(struct forkflame *ff, struct process *p);
 void process_settle(struct forkflame *ff, struct process *p, uint64_t end_ns);
 
 /* Book a charge of one of its threads. */
-void process_charge(struct forkflame *ff, struct process *p,
+void process_charge(struct forkflame *ff, struct thread *t,
 		    const struct charge *charge);
 
 /* What counts for the whole process in the summary. */
@@ -388,9 +420,58 @@ int thread_account(struct forkflame *ff, struct thread *t,
 int thread_read(struct forkflame *ff, struct thread *t, size_t *ret_n,
 		bool *ret_cut);
 
-/* What was read, as a node of the aggregate; needs no target any more. */
+/*
+ * What was read, as a stack: STACKS_NONE without memory. Needs no target any more.
+ */
 uint32_t thread_decode(struct forkflame *ff, struct thread *t, size_t n,
 		       bool cut);
+
+/*
+ * What the interpreter's lock is to the thread, and what it waits for, while it
+ * stands: into @seen, whose stack and run are known. Where that cannot be had it is
+ * unknown.
+ */
+void thread_look_around(struct forkflame *ff, struct thread *t,
+			struct seen *seen);
+
+/* session_recording.c: what happened, told to the recorder. */
+
+/* Tell the present image of @p, unless it was told, or is not known for good. */
+void record_image(struct forkflame *ff, struct process *p);
+
+/* A slice of a thread's life. */
+void record_slice(struct forkflame *ff, struct thread *t,
+		  const struct charge *charge);
+
+/* The thread has ended, or is let go. */
+void record_thread_end(struct forkflame *ff, struct thread *t, uint64_t end_ns);
+
+/* What was held back is none of a passer-by: tell it. */
+void record_held(struct forkflame *ff, struct process *p);
+
+/* It has left the tree, or the run ends. */
+void record_process_end(struct forkflame *ff, struct process *p,
+			uint64_t end_ns);
+
+void record_note(struct forkflame *ff, enum note_kind kind, uint64_t value);
+
+/* The first words, if a recording is wanted. 0 or -errno. */
+int session_begin_recording(struct forkflame *ff);
+
+/* Hand on what was told, if it is time; at the end in any case. 0 or -errno. */
+int session_flush(struct forkflame *ff, bool end);
+
+/* The last words. Returns likewise. */
+int session_end_recording(struct forkflame *ff);
+
+/* The kernel's name of a thread; "" when it cannot be had. */
+void session_thread_name(const struct forkflame *ff, const struct thread *t,
+			 char *name, size_t len);
+
+/* session_summary.c: the summary, a JSON object; with the members or without. */
+void session_summary_json(const struct forkflame *ff,
+			  enum forkflame_value value, bool members,
+			  struct str *to);
 
 /* session_sample.c: the ways to a sample. */
 

@@ -38,13 +38,13 @@ void process_free(struct forkflame *ff, struct process *p)
 	vec_free(&p->images);
 	vec_free(&p->threads);
 	vec_free(&p->held);
+	vec_free(&p->held_threads);
 	free(p);
 }
 
-static void book(struct forkflame *ff, struct process *p, uint32_t node,
+static void book(struct forkflame *ff, struct process *p,
 		 const struct weight *weight)
 {
-	aggregate_charge(ff->agg, node, *weight);
 	ff->counts.wall_ns += weight->wall_ns;
 	ff->counts.cpu_ns += weight->cpu_ns;
 	p->wall_ns += weight->wall_ns;
@@ -57,27 +57,41 @@ static void process_mature(struct forkflame *ff, struct process *p)
 {
 	p->waiting = false;
 	for (size_t i = 0; i < p->held.n; i++)
-		book(ff, p, p->held.at[i].node, &p->held.at[i].weight);
+		book(ff, p, &p->held.at[i].charge.weight);
+	record_held(ff, p);
 	vec_free(&p->held);
+	vec_free(&p->held_threads);
 }
 
-void process_charge(struct forkflame *ff, struct process *p,
+/* Its place among those that are held back; SIZE_MAX without memory. */
+static size_t hold_thread(struct process *p, struct thread *t)
+{
+	struct held_thread held = { .tid = t->tid, .born_ns = t->born_ns };
+
+	if (t->held == SIZE_MAX && vec_push(&p->held_threads, held))
+		t->held = p->held_threads.n - 1;
+	return t->held;
+}
+
+void process_charge(struct forkflame *ff, struct thread *t,
 		    const struct charge *charge)
 {
-	struct held_charge held = { .node = charge->node,
-				    .weight = charge->weight };
+	struct process *p = t->process;
+	struct held_charge held = { .charge = *charge };
 	uint64_t cpu_ns = 0;
 
 	if (p->waiting) {
+		held.thread = hold_thread(p, t);
 		for (size_t i = 0; i < p->held.n; i++)
-			cpu_ns += p->held.at[i].weight.cpu_ns;
+			cpu_ns += p->held.at[i].charge.weight.cpu_ns;
 		if (cpu_ns > WAITING_CPU_NS ||
 		    clock_now() > p->born_ns + WAITING_WALL_NS)
 			process_mature(ff, p);
-		else if (vec_push(&p->held, held))
+		else if (held.thread != SIZE_MAX && vec_push(&p->held, held))
 			return;
 	}
-	book(ff, p, charge->node, &charge->weight);
+	book(ff, p, &charge->weight);
+	record_slice(ff, t, charge);
 }
 
 /* It was only on its way to an exec: none of its samples counts. */
@@ -89,6 +103,7 @@ static void process_take_back(struct forkflame *ff, struct process *p)
 	ff->counts.drops[DROP_BEFORE_EXEC] +=
 		p->held_stopped + p->held_unstopped + p->held_repeated;
 	vec_free(&p->held);
+	vec_free(&p->held_threads);
 	p->first_sample_ns = UINT64_MAX;
 	p->image_first = 1;
 	p->waiting = false;
@@ -118,11 +133,38 @@ static struct process *process_new(const struct member *m)
 				       .pid = m->pid,
 				       .fork_tid = m->fork_tid,
 				       .pidfd = -1,
-				       .node = AGGREGATE_NONE,
+				       .rec_image = RECORD_NONE,
 				       .born_ns = m->born_ns,
 				       .image_ns = m->born_ns,
 				       .first_sample_ns = UINT64_MAX };
 	return p;
+}
+
+/* Whose it is, and where it lives. A fork changes none of that but its number. */
+static void find_place(struct forkflame *ff, struct process *p,
+		       const struct process *parent)
+{
+	struct str group = { 0 };
+	uint32_t id;
+
+	if (!ff->options.recording)
+		return;
+	if (parent) {
+		p->place = parent->place;
+		p->cgroup = parent->cgroup;
+		/* In its own namespace it has a number that we have not seen. */
+		if (p->place.ns_pid == parent->pid)
+			p->place.ns_pid = p->pid;
+		else
+			p->place.ns_pid = 0;
+		return;
+	}
+	place_look(ff->fs.root, p->pid, &p->place, &group);
+	id = group.failed || !group.len
+		     ? 0
+		     : strtab_id(ff->strings, group.at, group.len);
+	p->cgroup = id == STRTAB_NONE ? 0 : id;
+	str_free(&group);
 }
 
 /* A member of the tree: take it in, and if it was just born, sample it at once. */
@@ -155,6 +197,7 @@ int process_join(struct forkflame *ff, const struct member *m)
 		return r;
 	}
 	process_watch(ff, p);
+	find_place(ff, p, forked ? parent : NULL);
 	if (ff->children)
 		(void)children_watch(ff->children, p->pid);
 	p->started = p->pid == ff->command && !ff->running;
@@ -185,19 +228,21 @@ int process_exec(struct forkflame *ff, struct process *p, uint64_t time_ns)
 {
 	struct sched_account account = { 0 };
 	struct thread leader = { .process = p, .tid = p->pid, .schedstat = -1 };
-	uint32_t node = p->node;
+	uint32_t old_image;
 	int r;
 
 	if (p->left)
 		return 0;
+	record_image(ff, p);
+	old_image = p->rec_image;
 	r = process_add_image(ff, p);
 	if (r != 0)
 		return r;
-	/* The accounts of the old one go to the old one's stacks. */
-	p->node = node;
+	/* The accounts of the old one go to the old one. */
+	p->rec_image = old_image;
 	while (p->threads.n)
 		thread_end(ff, p->threads.at[0], time_ns);
-	p->node = AGGREGATE_NONE;
+	p->rec_image = RECORD_NONE;
 	if (p->waiting)
 		process_take_back(ff, p);
 	if (thread_account(ff, &leader, &account) == 0)
@@ -225,9 +270,6 @@ void process_settle(struct forkflame *ff, struct process *p, uint64_t end_ns)
 		thread_end(ff, p->threads.at[0], end_ns);
 	if (p->waiting)
 		process_mature(ff, p);
-	if (p->node != AGGREGATE_NONE && p->left)
-		aggregate_process_at(ff->agg, p->node)->left_ns =
-			nsec_since(end_ns, ff->start_ns);
 }
 
 void process_leave(struct forkflame *ff, struct process *p,
@@ -261,6 +303,7 @@ void process_leave(struct forkflame *ff, struct process *p,
 		p->has_status = true;
 		p->status = ff->command_status;
 	}
+	record_process_end(ff, p, m->left_ns);
 }
 
 void process_gone(struct forkflame *ff, struct process *p)

@@ -53,11 +53,10 @@ static void refuse(struct forkflame *ff, struct thread *t, int r)
 
 /* What a stack that was read says of the thread. */
 struct reading {
-	uint32_t node;
+	struct seen seen;
 	uint64_t since_ns; /* the stack is known to stand since then */
 	uint64_t now_ns;   /* when it was read */
 	bool proven;       /* read while the thread did not run */
-	bool running;      /* on a CPU, or could be */
 	bool stopped;      /* by us */
 };
 
@@ -82,7 +81,7 @@ static void accept(struct forkflame *ff, struct thread *t,
 	struct process *p = t->process;
 	struct sched_account account = { .cpu_ns = t->weigh.cpu_ns };
 	unsigned n;
-	int r = reading->node == AGGREGATE_NONE ? OUT_TORN : 0;
+	int r = reading->seen.stack == STACKS_NONE ? OUT_TORN : 0;
 
 	if (r == 0)
 		r = thread_account(ff, t, &account);
@@ -98,11 +97,10 @@ static void accept(struct forkflame *ff, struct thread *t,
 	/* It stood through the ticks between. */
 	if (t->proven && ff->tick > t->tick + 1)
 		thread_repeat(ff, t, ff->tick - t->tick - 1);
-	n = weigh_sample(&t->weigh, reading->node, reading->since_ns,
-			 reading->now_ns, account.cpu_ns, reading->running,
-			 charges);
+	n = weigh_sample(&t->weigh, &reading->seen, reading->since_ns,
+			 reading->now_ns, account.cpu_ns, charges);
 	for (unsigned i = 0; i < n; i++)
-		process_charge(ff, p, &charges[i]);
+		process_charge(ff, t, &charges[i]);
 	count_taken(ff, p, reading->stopped);
 	if (p->first_sample_ns == UINT64_MAX)
 		p->first_sample_ns = nsec_since(reading->now_ns, p->born_ns);
@@ -120,8 +118,11 @@ static void accept(struct forkflame *ff, struct thread *t,
 		thread_make_due(ff, t);
 }
 
-/* Read and decode. Returns 0 with the node, or an outcome. */
-static int read_stack(struct forkflame *ff, struct thread *t, uint32_t *ret)
+/*
+ * Read and decode, and look around. @ret has the state of the thread already.
+ * Returns 0, or an outcome.
+ */
+static int read_stack(struct forkflame *ff, struct thread *t, struct seen *ret)
 {
 	bool cut;
 	size_t n;
@@ -130,7 +131,8 @@ static int read_stack(struct forkflame *ff, struct thread *t, uint32_t *ret)
 	if (r != 0)
 		return r;
 	t->empty = n == 0;
-	*ret = thread_decode(ff, t, n, cut);
+	ret->stack = thread_decode(ff, t, n, cut);
+	thread_look_around(ff, t, ret);
 	return 0;
 }
 
@@ -167,7 +169,8 @@ static void still_standing(struct forkflame *ff, struct thread *t,
 static int sample_by_count(struct forkflame *ff, struct thread *t)
 {
 	struct sched_account before, after;
-	struct reading reading = { .proven = true };
+	struct reading reading = { .seen = { .run = RUN_IDLE },
+				   .proven = true };
 	int r = 0;
 
 	for (int round = 0; round < ROUNDS; round++) {
@@ -181,7 +184,7 @@ static int sample_by_count(struct forkflame *ff, struct thread *t)
 		r = asleep(ff, t);
 		if (r != 0)
 			return r;
-		r = read_stack(ff, t, &reading.node);
+		r = read_stack(ff, t, &reading.seen);
 		if (thread_account(ff, t, &after) != 0)
 			return OUT_GONE;
 		if (r == OUT_GONE || r == OUT_DENIED)
@@ -212,6 +215,16 @@ static bool vouched(const struct forkflame *ff, const struct thread *t,
 	return *ret ? (*ret)->known : t->newborn;
 }
 
+/*
+ * Off its CPU by its newest record: of its own will, or ready to run? The latter
+ * was pushed off, or left it because we stopped it, and has been let go since.
+ */
+static bool is_ready(const struct thread *t, const struct oncpu_thread *rec)
+{
+	return rec->away ||
+	       (rec->out_ns >= t->held_from_ns && rec->out_ns <= t->held_to_ns);
+}
+
 static void put(struct forkflame *ff, struct thread *t, bool stop)
 {
 	bool there = stop ? vec_push(&ff->to_stop, t) : vec_push(&ff->batch, t);
@@ -223,7 +236,7 @@ static void put(struct forkflame *ff, struct thread *t, bool stop)
 /* Too early to stop it? */
 static bool is_fresh(const struct thread *t, const struct oncpu_thread *rec)
 {
-	bool sleeper = t->weigh.node != AGGREGATE_NONE && !t->weigh.is_running;
+	bool sleeper = weigh_has(&t->weigh) && !weigh_ran(&t->weigh);
 
 	return rec->in_ns + (sleeper ? FRESH_SLEEPER_NS : FRESH_NS) >
 	       clock_now();
@@ -246,6 +259,7 @@ static void read_candidate(struct forkflame *ff, struct thread *t,
 	int r;
 
 	t->records = rec ? rec->records : 0;
+	t->candidate.run = rec && !is_ready(t, rec) ? RUN_IDLE : RUN_ON_CPU;
 	r = read_stack(ff, t, &t->candidate);
 	if (r == 0)
 		put(ff, t, false);
@@ -259,9 +273,9 @@ static void read_candidate(struct forkflame *ff, struct thread *t,
  */
 static bool still_empty(struct forkflame *ff, struct thread *t)
 {
-	struct reading reading = { .running = true };
+	struct reading reading = { .seen = { .run = RUN_ON_CPU } };
 
-	if (!t->empty || read_stack(ff, t, &reading.node) != 0 || !t->empty)
+	if (!t->empty || read_stack(ff, t, &reading.seen) != 0 || !t->empty)
 		return false;
 	reading.now_ns = reading.since_ns = clock_now();
 	accept(ff, t, &reading);
@@ -323,19 +337,16 @@ void session_settle_batch(struct forkflame *ff, bool last)
 	session_drain(ff);
 	for (size_t i = 0; i < ff->batch.n; i++) {
 		struct thread *t = ff->batch.at[i];
-		struct reading reading = { .node = t->candidate,
+		struct reading reading = { .seen = t->candidate,
 					   .now_ns = now_ns,
 					   .since_ns = now_ns,
-					   .proven = true,
-					   .running = true };
+					   .proven = true };
 		const struct oncpu_thread *rec = NULL;
 
 		if (vouched(ff, t, &rec) &&
 		    (rec ? rec->records : 0) == t->records) {
-			if (rec) {
+			if (rec)
 				reading.since_ns = rec->out_ns;
-				reading.running = rec->away;
-			}
 			accept(ff, t, &reading);
 		} else if (!last) {
 			if (!vec_push(&ff->list, t))
@@ -371,22 +382,26 @@ void session_spare_sleepers(struct forkflame *ff)
 static void sample_stopped(struct forkflame *ff, struct thread *t,
 			   struct stop *stop)
 {
-	struct reading reading = { .now_ns = stop->stopped_ns,
+	struct reading reading = { .seen = { .run = RUN_ON_CPU },
+				   .now_ns = stop->stopped_ns,
 				   .since_ns = stop->stopped_ns,
-				   .running = true,
 				   .stopped = true };
 	bool cut = false;
 	size_t n = 0;
 	int r = thread_read(ff, t, &n, &cut);
 
+	if (r == 0)
+		thread_look_around(ff, t, &reading.seen);
 	stopper_end(ff->stopper, stop);
+	t->held_from_ns = stop->asked_ns;
+	t->held_to_ns = clock_now();
 	held_add(&ff->counts.held, nsec_since(clock_now(), stop->asked_ns));
 	if (r != 0) {
 		refuse(ff, t, r);
 		return;
 	}
 	t->empty = n == 0;
-	reading.node = thread_decode(ff, t, n, cut);
+	reading.seen.stack = thread_decode(ff, t, n, cut);
 	accept(ff, t, &reading);
 }
 
@@ -398,15 +413,16 @@ static void sample_stopped(struct forkflame *ff, struct thread *t,
 static void sample_frozen(struct forkflame *ff, struct thread *t)
 {
 	const struct oncpu_thread *rec = NULL;
-	struct reading reading = { .running = true };
-	int r = read_stack(ff, t, &reading.node);
+	struct reading reading = { .seen = { .run = RUN_ON_CPU } };
+	int r;
 
+	if (vouched(ff, t, &rec) && rec && !rec->on && !is_ready(t, rec))
+		reading.seen.run = RUN_IDLE;
+	r = read_stack(ff, t, &reading.seen);
 	if (r != 0) {
 		refuse(ff, t, r);
 		return;
 	}
-	if (vouched(ff, t, &rec) && rec)
-		reading.running = rec->on || rec->away;
 	reading.now_ns = reading.since_ns = clock_now();
 	accept(ff, t, &reading);
 }

@@ -65,6 +65,7 @@ static void begin_weights(struct forkflame *ff, struct thread *t, bool old)
 	uint64_t birth_ns = clock_now();
 
 	if (t->tid == p->pid) {
+		t->born_ns = p->image_ns;
 		weigh_begin(&t->weigh, p->image_ns, p->image_cpu_ns);
 		return;
 	}
@@ -75,6 +76,7 @@ static void begin_weights(struct forkflame *ff, struct thread *t, bool old)
 	/* What it has used before belongs to nobody here. */
 	if (old)
 		(void)thread_account(ff, t, &account);
+	t->born_ns = birth_ns;
 	weigh_begin(&t->weigh, birth_ns, account.cpu_ns);
 }
 
@@ -99,6 +101,9 @@ static int thread_new(struct forkflame *ff, struct process *p, pid_t tid,
 			      .schedstat = -1,
 			      .syscall = -1,
 			      .gap = 1,
+			      .rec = RECORD_NONE,
+			      .held = SIZE_MAX,
+			      .waits = { .stack = STACKS_NONE },
 			      .newborn = !old && (tid != p->pid || p->forked),
 			      .tick = ff->tick };
 	r = sched_open(ff->fs.root, p->pid, tid, "schedstat", &t->schedstat);
@@ -138,6 +143,7 @@ struct thread *thread_inherit(struct forkflame *ff, struct process *p,
 
 	if (!from || thread_new(ff, p, p->pid, from->tstate, false, &t) != 0)
 		return NULL;
+	t->interp = from->interp;
 	t->pthread = from->pthread;
 	t->native = from->native;
 	return t;
@@ -204,7 +210,8 @@ void thread_end(struct forkflame *ff, struct thread *t, uint64_t end_ns)
 		thread_repeat(ff, t, nsec_since(ff->tick, t->tick));
 	n = weigh_end(&t->weigh, end_ns, cpu_ns, charges);
 	for (unsigned i = 0; i < n; i++)
-		process_charge(ff, p, &charges[i]);
+		process_charge(ff, t, &charges[i]);
+	record_thread_end(ff, t, end_ns);
 	/*
 	 * One that lives on (after an exec, or outside of Python) may be on a CPU,
 	 * which nothing but its record tells.
@@ -299,6 +306,7 @@ static int list_thread(struct forkflame *ff, struct process *p,
 	if (r != 0)
 		return r;
 	t->dead = false;
+	t->interp = th->interp;
 	t->pthread = th->pthread;
 	t->native = (pid_t)th->native;
 	if (t->tstate != th->tstate) {
@@ -384,34 +392,12 @@ int thread_read(struct forkflame *ff, struct thread *t, size_t *ret_n,
 	return r;
 }
 
-/* Where the frames of the present image of @p hang. */
-static uint32_t process_node(struct forkflame *ff, struct process *p)
-{
-	const struct image *image = process_image(p);
-	struct process_entry entry = {
-		.pid = p->pid,
-		.serial = p->serial,
-		.image = (uint32_t)p->images.n - 1 - p->image_first,
-		.parent = p->parent,
-		.command = image->command,
-		.python = image->python,
-		.born_ns = nsec_since(p->image_ns, ff->start_ns),
-	};
-
-	if (p->node == AGGREGATE_NONE)
-		p->node = aggregate_process(ff->agg, &entry);
-	return p->node;
-}
-
 uint32_t thread_decode(struct forkflame *ff, struct thread *t, size_t n,
 		       bool cut)
 {
 	struct codecache *codes = process_image(t->process)->codes;
-	uint32_t node = process_node(ff, t->process);
 	size_t frames = 0;
 
-	if (node == AGGREGATE_NONE)
-		return node;
 	for (size_t i = 0; i < n; i++) {
 		struct frame frame =
 			codecache_frame(codes, ff->ids[i], &ff->raw[i]);
@@ -422,5 +408,5 @@ uint32_t thread_decode(struct forkflame *ff, struct thread *t, size_t n,
 	}
 	if (cut)
 		ff->frames[frames++] = (struct frame){ .function = ff->deeper };
-	return aggregate_stack(ff->agg, node, ff->frames, frames);
+	return stacks_put(ff->stacks, ff->frames, frames);
 }

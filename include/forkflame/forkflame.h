@@ -18,9 +18,10 @@
  *		r = forkflame_start(ff, argv);	or forkflame_add_pid(ff, pid)
  *	if (r == 0)
  *		r = forkflame_run(ff);
- *	if (r == 0)
- *		r = forkflame_write(ff, &view, write, ctx);
  *	forkflame_free(ff);
+ *
+ * What happened goes into a recording while it happens (options.recording), and all
+ * views are made of recordings, by forkflame_report_*.
  *
  * Units: time is in nanoseconds. Errors: `int` results are 0 or a negative errno;
  * forkflame_strerror then says in words what failed and what helps.
@@ -47,6 +48,9 @@ extern "C" {
 #endif
 
 struct forkflame;
+
+/* Takes all of the bytes, or returns a negative errno, which ends the writing. */
+typedef int (*forkflame_write_fn)(void *ctx, const char *bytes, size_t len);
 
 /* Where news of births and ends come from. */
 enum forkflame_events {
@@ -83,6 +87,21 @@ struct forkflame_options {
 	/* Called with a line for a person: what is amiss and what it means. */
 	void (*notice)(void *ctx, const char *line);
 	void *notice_ctx;
+	/*
+	 * Takes the recording (forkflame-recording(5)) as it happens, about once a
+	 * second, called by the sampling thread; NULL: none is made. What it
+	 * fails with ends the run.
+	 */
+	forkflame_write_fn recording;
+	void *recording_ctx;
+	const char *title; /* what is recorded, for a person; NULL: nothing */
+	/*
+	 * Called when the present recording has reached an age (rotate_ns) or a
+	 * size (rotate_bytes; either may be 0: no limit): what follows is the
+	 * beginning of another one. Fails as `recording` does. NULL: never.
+	 */
+	int (*rotate)(void *recording_ctx);
+	uint64_t rotate_ns, rotate_bytes;
 };
 
 #define FORKFLAME_OPTIONS                                 \
@@ -154,56 +173,20 @@ struct forkflame_progress {
 FORKFLAME_API void forkflame_progress(struct forkflame *ff,
 				      struct forkflame_progress *ret);
 
-/* A view. */
-enum forkflame_format {
-	FORKFLAME_COLLAPSED,  /* a line a stack */
-	FORKFLAME_FLAMEGRAPH, /* a page for a browser */
-};
-
+/* What the weights of a view are. */
 enum forkflame_value {
 	FORKFLAME_WALL,    /* wall time, in microseconds */
 	FORKFLAME_CPU,     /* CPU time, in microseconds */
 	FORKFLAME_SAMPLES, /* number of samples */
+	FORKFLAME_GIL,     /* wall time with the interpreter's lock held */
 };
-
-struct forkflame_view {
-	size_t size; /* sizeof(struct forkflame_view) */
-	enum forkflame_format format;
-	enum forkflame_value value;
-	int64_t only;      /* index of the only process to show; -1: all */
-	const char *title; /* of a page; NULL: none */
-};
-
-#define FORKFLAME_VIEW                                            \
-	{                                                         \
-		.size = sizeof(struct forkflame_view), .only = -1 \
-	}
-
-/* Takes all of the bytes, or returns a negative errno, which ends the writing. */
-typedef int (*forkflame_write_fn)(void *ctx, const char *bytes, size_t len);
-
-/* Write a view. Returns 0, -ENOMEM, or what @write returned. */
-FORKFLAME_API int forkflame_write(struct forkflame *ff,
-				  const struct forkflame_view *view,
-				  forkflame_write_fn write, void *ctx);
-
-/* A process of the run. */
-struct forkflame_process {
-	size_t size; /* sizeof(struct forkflame_process) */
-	pid_t pid;
-	bool has_samples;
-};
-
-/* The process number @index (0, 1, ...); false when there are no more. */
-FORKFLAME_API bool forkflame_process(struct forkflame *ff, uint32_t index,
-				     struct forkflame_process *ret);
 
 enum forkflame_summary_format {
 	FORKFLAME_TEXT, /* some lines for a person */
 	FORKFLAME_JSON, /* one object; its keys are in forkflame(1) */
 };
 
-/* Write the summary of the run. Returns as forkflame_write. */
+/* Write the summary of the run. Returns 0, -ENOMEM, or what @write returned. */
 FORKFLAME_API int forkflame_summary(struct forkflame *ff,
 				    enum forkflame_summary_format format,
 				    enum forkflame_value value,
@@ -213,7 +196,7 @@ FORKFLAME_API int forkflame_summary(struct forkflame *ff,
  * Write every stack of every thread of the tree as it is now, instead of
  * forkflame_run. Each thread is seen in one moment of its own. FORKFLAME_TEXT for a
  * person; FORKFLAME_JSON as forkflame(1) documents it.
- * Returns as forkflame_run and forkflame_write.
+ * Returns as forkflame_run, -ENOMEM, or what @write returned.
  */
 FORKFLAME_API int forkflame_dump(struct forkflame *ff,
 				 enum forkflame_summary_format format,
@@ -233,6 +216,152 @@ FORKFLAME_API int forkflame_dump(struct forkflame *ff,
  */
 FORKFLAME_API int forkflame_check(forkflame_write_fn write, void *ctx,
 				  bool *ret_able);
+
+/*
+ * Views of one recording or several. Begin, add recordings, write views.
+ *
+ *	struct forkflame_view view = FORKFLAME_VIEW;
+ *
+ *	r = forkflame_report_new(&report);
+ *	if (r == 0)
+ *		r = forkflame_report_add(report, bytes, len, false);
+ *	if (r == 0)
+ *		r = forkflame_report_write(report, &view, write, ctx);
+ *	forkflame_report_free(report);
+ */
+struct forkflame_report;
+
+FORKFLAME_API int forkflame_report_new(struct forkflame_report **ret);
+FORKFLAME_API void forkflame_report_free(struct forkflame_report *report);
+
+/*
+ * Add a recording. A cut or damaged one is taken up to there: see
+ * forkflame_report_source.
+ *
+ * @bytes  borrowed until forkflame_report_free
+ * @base   it is what the others are compared with
+ *
+ * Returns 0; -ENOMEM; -EINVAL for what is no recording; -ENOTSUP for a version or
+ * compression that this build does not know.
+ */
+FORKFLAME_API int forkflame_report_add(struct forkflame_report *report,
+				       const char *bytes, size_t len,
+				       bool base);
+
+enum forkflame_ending {
+	FORKFLAME_WHOLE,   /* it was ended in order */
+	FORKFLAME_RUNNING, /* whole as far as it goes: still written, or killed */
+	FORKFLAME_CUT,     /* its last part is missing */
+	FORKFLAME_DAMAGED, /* a part of it is not what was written */
+};
+
+/* A recording of a report. */
+struct forkflame_source {
+	size_t size; /* sizeof(struct forkflame_source), set by the caller */
+	enum forkflame_ending ending;
+	uint64_t good_bytes, bytes; /* read, of all */
+	uint64_t duration_ns;
+	uint64_t samples;
+};
+
+/* The recording number @index that was added (no bases); false: no more. */
+FORKFLAME_API bool forkflame_report_source(struct forkflame_report *report,
+					   uint32_t index,
+					   struct forkflame_source *ret);
+
+/* A process of a report. */
+struct forkflame_process {
+	size_t size; /* sizeof(struct forkflame_process), set by the caller */
+	pid_t pid;
+	unsigned again; /* how many before it had the same pid */
+	bool has_samples;
+};
+
+/* The process number @index (0, 1, ...); false when there are no more. */
+FORKFLAME_API bool forkflame_report_process(struct forkflame_report *report,
+					    uint32_t index,
+					    struct forkflame_process *ret);
+
+enum forkflame_format {
+	FORKFLAME_COLLAPSED,  /* a line a stack */
+	FORKFLAME_FLAMEGRAPH, /* a page for a browser */
+	FORKFLAME_SVG,        /* a static flame graph */
+	FORKFLAME_SPEEDSCOPE,
+	FORKFLAME_PPROF,
+	FORKFLAME_CHROME,
+	FORKFLAME_FIREFOX,
+	FORKFLAME_CALLGRIND,
+	FORKFLAME_PSTATS,
+	FORKFLAME_JSONL,
+	FORKFLAME_FLAMECHART,
+	FORKFLAME_TABLE, /* for a terminal */
+};
+
+/* What becomes a first level of a view. */
+enum forkflame_group {
+	FORKFLAME_BY_PROCESS,
+	FORKFLAME_BY_THREAD,
+	FORKFLAME_BY_ROLE, /* equal command lines are one */
+	FORKFLAME_BY_NOTHING,
+};
+
+/* What a frame is. */
+enum forkflame_frames {
+	FORKFLAME_LINES,
+	FORKFLAME_FUNCTIONS,
+	FORKFLAME_FILES,
+};
+
+struct forkflame_view {
+	size_t size; /* sizeof(struct forkflame_view) */
+	enum forkflame_format format;
+	enum forkflame_value value;
+	const char *title; /* of a page; NULL: that of the recording */
+
+	/* Which part: of each that is given (not NULL, n > 0), one must fit. */
+	int64_t only;        /* index of the only process to show; -1: all */
+	const int32_t *pids; /* these processes */
+	size_t n_pids;
+	const int32_t *trees; /* these and their descendants */
+	size_t n_trees;
+	const char *const *threads; /* numbers, or parts of names */
+	size_t n_threads;
+	uint64_t since_ns, until_ns; /* since the start; until 0: all */
+	bool busy;                   /* no idle time */
+	bool holding;                /* only with the interpreter's lock held */
+	const char *include; /* stacks with a fitting FILE:FUNCTION (POSIX
+				extended regular expression); NULL: all */
+	const char *exclude; /* frames that fit are left out */
+
+	enum forkflame_group group;
+	enum forkflame_frames frames;
+	unsigned rows; /* of a table; 0: as many as are useful */
+	bool color;    /* of a table */
+	/*
+	 * Reads a source file, for a page that shows lines: its bytes into *@ret
+	 * (malloc'ed; freed by the caller of this). Returns 0 or a negative errno.
+	 * NULL: no source is shown.
+	 */
+	int (*source)(void *ctx, const char *path, char **ret, size_t *ret_len);
+	void *source_ctx;
+};
+
+#define FORKFLAME_VIEW                                            \
+	{                                                         \
+		.size = sizeof(struct forkflame_view), .only = -1 \
+	}
+
+/*
+ * Write a view. Returns 0; -ENOMEM; -EINVAL for a regular expression that is
+ * none, or bases with a format that shows none; or what @write returned.
+ */
+FORKFLAME_API int forkflame_report_write(struct forkflame_report *report,
+					 const struct forkflame_view *view,
+					 forkflame_write_fn write, void *ctx);
+
+/* In words, why the last call failed; "" when it did not. */
+FORKFLAME_API const char *
+forkflame_report_strerror(const struct forkflame_report *report);
 
 #ifdef __cplusplus
 }

@@ -8,6 +8,7 @@
 #include "cli/messages.h"
 #include "cli/options.h"
 #include "cli/record.h"
+#include "cli/report.h"
 
 /* Die of the signal that the command died of, without a second core file. */
 static int die_of(int sig)
@@ -41,6 +42,8 @@ int main(int argc, char *argv[])
 		message_say("%s", message);
 		(void)fputs("Try 'forkflame --help'.\n", stderr);
 		return EXIT_USAGE;
+	case OPTIONS_REPORT:
+		return report_run(&options);
 	case OPTIONS_DUMP:
 		return dump_run(&options);
 	case OPTIONS_CHECK:

@@ -12,23 +12,41 @@
 /* How many -p there may be; more are better found by their common parent. */
 #define OPTIONS_PIDS 256
 
-/* What the command line asks for. Texts are those of argv. */
+enum color {
+	COLOR_AUTO,
+	COLOR_ALWAYS,
+	COLOR_NEVER,
+};
+
+/*
+ * What the command line asks for. Texts are those of argv. Not to be copied: the
+ * view points into it.
+ */
 struct options {
-	pid_t pids[OPTIONS_PIDS];
+	pid_t pids[OPTIONS_PIDS]; /* -p: whom to record; whom to show */
 	size_t n_pids;
 	char **command;     /* NULL: none; else NULL-terminated */
+	char **files;       /* of report: NULL-terminated */
+	const char *diff;   /* of report: what to compare with; NULL: nothing */
 	const char *output; /* NULL: a name is made up; "-": stdout */
 	const char *stats;  /* NULL: not asked for */
-	enum forkflame_format format;
-	enum forkflame_value value;
-	bool split; /* a file a process */
+	bool recording;     /* the output is the recording itself */
+	bool split;         /* a file a process */
+	bool source;        /* show lines of source files */
 	bool quiet;
 	bool json; /* dump */
+	enum color color;
+	int32_t trees[OPTIONS_PIDS];
+	size_t n_trees;
+	const char *threads[OPTIONS_PIDS];
+	size_t n_threads;
+	struct forkflame_view view;
 	struct forkflame_options run;
 };
 
 enum options_result {
 	OPTIONS_RECORD,
+	OPTIONS_REPORT,
 	OPTIONS_DUMP,
 	OPTIONS_CHECK,
 	OPTIONS_HELP,

@@ -12,43 +12,92 @@
 
 #include "cli/messages.h"
 #include "cli/output.h"
+#include "cli/store.h"
+#include "cli/view.h"
+#include "cli/words.h"
 #include "ui/progress.h"
 
 /*
- * One recording, from the options to the files.
+ * One recording, from the options to the files. What happens goes into a recording
+ * as it happens, whatever is wanted in the end: the user's own file, or one without
+ * a name that a view is then made of.
  *
  * Signals are waited for by a thread of their own, so that no handler needs to
  * know the run: the first INT, TERM or HUP ends it, the second ends forkflame at
- * once. Either way the kernel lets go of whatever is held.
+ * once. Either way the kernel lets go of whatever is held. USR1 makes a view of what
+ * there is so far, in that thread: the sampling goes on.
  */
 struct record {
 	const struct options *options;
 	struct forkflame *ff;
 	struct progress_line line;
-	sigset_t set;    /* the signals that end a run */
+	struct store store;
+	char *pattern;   /* name of the output */
+	sigset_t set;    /* the signals that are waited for */
 	sigset_t before; /* the mask that the command gets */
 	int first;       /* the signal that ended it; 0: none */
 	int status;      /* the exit status so far */
 };
+
+/* Views of what is in the recording by now. 0 or -errno, which was said. */
+static int write_views(struct record *rec)
+{
+	struct forkflame_report *report = NULL;
+	struct mapped mapped = { .bytes = "" };
+	int r = forkflame_report_new(&report);
+
+	if (r == 0)
+		r = store_map(&rec->store, &mapped);
+	if (r == 0)
+		r = forkflame_report_add(report, mapped.bytes, mapped.len,
+					 false);
+	if (r < 0)
+		message_say("cannot read the recording: %s", strerror(-r));
+	else
+		r = view_write_all(report, rec->options, rec->pattern);
+	forkflame_report_free(report);
+	mapped_close(&mapped);
+	return r;
+}
+
+static void say_wrote(const struct record *rec)
+{
+	if (!rec->options->quiet && strcmp(rec->pattern, "-"))
+		message_say("wrote %s%s", rec->pattern,
+			    rec->options->split ? " (a file a process)" : "");
+}
+
+static void write_so_far(struct record *rec)
+{
+	/* A recording is on the disk already, up to a second ago. */
+	if (rec->options->recording || write_views(rec) == 0)
+		say_wrote(rec);
+}
 
 static void *wait_for_signals(void *ctx)
 {
 	struct record *rec = ctx;
 	int sig;
 
-	if (sigwait(&rec->set, &sig) != 0)
-		return NULL;
-	__atomic_store_n(&rec->first, sig, __ATOMIC_RELEASE);
-	forkflame_stop(rec->ff);
-	if (sigwait(&rec->set, &sig) == 0)
-		_exit(128 + sig);
+	for (int times = 0; times < 2;) {
+		if (sigwait(&rec->set, &sig) != 0)
+			return NULL;
+		if (sig == SIGUSR1) {
+			write_so_far(rec);
+			continue;
+		}
+		if (times++ == 1)
+			_exit(128 + sig);
+		__atomic_store_n(&rec->first, sig, __ATOMIC_RELEASE);
+		forkflame_stop(rec->ff);
+	}
 	return NULL;
 }
 
 /* Those that were ignored when we were started (nohup, a job of a script) stay so. */
 static void block_signals(struct record *rec)
 {
-	static const int ending[] = { SIGINT, SIGTERM, SIGHUP };
+	static const int ending[] = { SIGINT, SIGTERM, SIGHUP, SIGUSR1 };
 	struct sigaction action;
 
 	(void)sigemptyset(&rec->set);
@@ -101,67 +150,6 @@ static int take_in(struct record *rec)
 	return r;
 }
 
-static int write_view(struct record *rec, const char *path, int64_t only)
-{
-	const struct options *options = rec->options;
-	struct forkflame_view view = FORKFLAME_VIEW;
-	struct output out;
-	int r = output_open(&out, path);
-
-	view.format = options->format;
-	view.value = options->value;
-	view.only = only;
-	view.title = options->command ? options->command[0] : NULL;
-	if (r == 0)
-		r = forkflame_write(rec->ff, &view, output_write, &out);
-	if (r == 0)
-		r = output_commit(&out);
-	else
-		output_abandon(&out);
-	if (r < 0) {
-		message_say("cannot write %s: %s", path, strerror(-r));
-		rec->status = EXIT_OUTPUT;
-	}
-	return r;
-}
-
-/* How many processes before @index had the same pid. */
-static unsigned same_pid_before(struct forkflame *ff, uint32_t index, pid_t pid)
-{
-	struct forkflame_process process = { .size = sizeof(process) };
-	unsigned n = 0;
-
-	for (uint32_t i = 0; i < index && forkflame_process(ff, i, &process);
-	     i++)
-		n += process.pid == pid && process.has_samples;
-	return n;
-}
-
-static int write_views(struct record *rec, const char *pattern)
-{
-	struct forkflame_process process = { .size = sizeof(process) };
-	char *name;
-	int r = 0;
-
-	if (!rec->options->split) {
-		name = strcmp(pattern, "-") ? output_name(pattern, 0, 0, 0)
-					    : strdup("-");
-		r = name ? write_view(rec, name, -1) : -ENOMEM;
-		free(name);
-		return r;
-	}
-	for (uint32_t i = 0; r == 0 && forkflame_process(rec->ff, i, &process);
-	     i++) {
-		if (!process.has_samples)
-			continue;
-		name = output_name(pattern, 1, process.pid,
-				   same_pid_before(rec->ff, i, process.pid));
-		r = name ? write_view(rec, name, i) : -ENOMEM;
-		free(name);
-	}
-	return r;
-}
-
 static int write_stats(struct record *rec)
 {
 	const char *path = rec->options->stats;
@@ -173,7 +161,8 @@ static int write_stats(struct record *rec)
 	r = output_open(&out, path);
 	if (r == 0)
 		r = forkflame_summary(rec->ff, FORKFLAME_JSON,
-				      rec->options->value, output_write, &out);
+				      rec->options->view.value, output_write,
+				      &out);
 	if (r == 0)
 		r = output_commit(&out);
 	else
@@ -217,39 +206,58 @@ static bool judge(struct record *rec)
 	return false;
 }
 
-static char *made_up_name(const struct options *options)
+/* The name of the output. To be freed; NULL when memory is gone. */
+static char *name_output(const struct options *options)
 {
-	const char *ending = options->format == FORKFLAME_COLLAPSED ? "folded"
-								    : "html";
+	const char *ending =
+		options->recording ? "ff" : words_ending(options->view.format);
 	char word[32];
 
+	if (options->output && options->recording &&
+	    strcmp(options->output, "-"))
+		return output_name(options->output, 0, 0, 0);
+	if (options->output)
+		return strdup(options->output);
 	if (options->command)
 		return output_made_up(options->command[0], ending);
 	(void)snprintf(word, sizeof(word), "%d", options->pids[0]);
 	return output_made_up(word, ending);
 }
 
+/* The recording, and where it goes, before anything is started. */
+static int open_sink(struct record *rec)
+{
+	const struct options *options = rec->options;
+	int r;
+
+	rec->pattern = name_output(options);
+	if (!rec->pattern)
+		return -ENOMEM;
+	r = store_open(&rec->store, options->recording ? rec->pattern : NULL);
+	if (r < 0)
+		message_say("cannot write %s: %s",
+			    options->recording ? rec->pattern
+					       : "a temporary file",
+			    strerror(-r));
+	return r;
+}
+
 static void write_all(struct record *rec)
 {
 	const struct options *options = rec->options;
-	char *pattern = options->output ? strdup(options->output)
-					: made_up_name(options);
 	bool sampled = judge(rec);
+	int r = 0;
 
-	if (!pattern) {
+	/* A view without a sample would look as if all were well. */
+	if (sampled && !options->recording)
+		r = write_views(rec);
+	if (r == 0 && (sampled || options->recording))
+		say_wrote(rec);
+	if (r < 0 || write_stats(rec) < 0)
 		rec->status = EXIT_OUTPUT;
-		return;
-	}
-	/* A file without a sample would look as if all were well. */
-	if (sampled && write_views(rec, pattern) == 0 && !options->quiet &&
-	    strcmp(pattern, "-"))
-		message_say("wrote %s%s", pattern,
-			    options->split ? " (a file a process)" : "");
-	(void)write_stats(rec);
 	if (!options->quiet)
-		(void)forkflame_summary(rec->ff, FORKFLAME_TEXT, options->value,
-					to_stderr, NULL);
-	free(pattern);
+		(void)forkflame_summary(rec->ff, FORKFLAME_TEXT,
+					options->view.value, to_stderr, NULL);
 }
 
 /*
@@ -292,30 +300,72 @@ static int run(struct record *rec)
 	r = forkflame_run(rec->ff);
 	progress_erase(&rec->line);
 	if (r < 0) {
-		message_say("%s", forkflame_strerror(rec->ff));
+		message_say("%s: %s", forkflame_strerror(rec->ff),
+			    strerror(-r));
 		rec->status = EXIT_NOTHING;
 	}
 	write_all(rec);
+	if (r < 0 && rec->options->recording)
+		rec->status = EXIT_OUTPUT;
+	r = store_close(&rec->store);
+	if (r < 0) {
+		message_say("cannot write %s: %s", rec->pattern, strerror(-r));
+		rec->status = EXIT_OUTPUT;
+	}
 	r = rec->options->command ? command_status(rec) : rec->status;
 	(void)pthread_cancel(waiter);
 	(void)pthread_join(waiter, NULL);
 	return r;
 }
 
+/* What is recorded, for a person. To be freed; NULL: nothing is said. */
+static char *make_title(const struct options *options)
+{
+	char *title = NULL;
+	size_t len = 0;
+	FILE *to = open_memstream(&title, &len);
+
+	if (!to)
+		return NULL;
+	for (size_t i = 0; options->command && options->command[i]; i++)
+		(void)fprintf(to, "%s%s", i ? " " : "", options->command[i]);
+	for (size_t i = 0; i < options->n_pids; i++)
+		(void)fprintf(to, "%s%d", i ? ", " : "process ",
+			      options->pids[i]);
+	if (fclose(to) == 0)
+		return title;
+	free(title);
+	return NULL;
+}
+
 int record_run(const struct options *options)
 {
-	struct record rec = { .options = options, .line = { .to = stderr } };
+	struct record rec = { .options = options,
+			      .line = { .to = stderr },
+			      .store = STORE_NONE };
 	struct forkflame_options run_options = options->run;
+	char *title = make_title(options);
 	int r;
 
 	run_options.notice = on_notice;
 	run_options.notice_ctx = &rec;
 	run_options.progress_ctx = &rec;
+	run_options.recording = store_write;
+	run_options.recording_ctx = &rec.store;
+	run_options.title = options->view.title ? options->view.title : title;
+	if (run_options.rotate_ns || run_options.rotate_bytes)
+		run_options.rotate = store_rotate;
 	if (!options->quiet && isatty(STDERR_FILENO))
 		run_options.progress = on_progress;
 	block_signals(&rec);
 	/* Ends of children must be kept for us, whoever started us. */
 	(void)signal(SIGCHLD, SIG_DFL);
+	r = open_sink(&rec);
+	if (r < 0) {
+		free(rec.pattern);
+		free(title);
+		return EXIT_OUTPUT;
+	}
 	r = forkflame_new(&rec.ff, &run_options);
 	if (r < 0) {
 		message_say("%s",
@@ -326,5 +376,8 @@ int record_run(const struct options *options)
 		rec.status = run(&rec);
 	}
 	forkflame_free(rec.ff);
+	(void)store_close(&rec.store);
+	free(rec.pattern);
+	free(title);
 	return rec.status;
 }

@@ -3,7 +3,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "base/nsec.h"
 #include "base/str.h"
 #include "base/strtab.h"
 #include "base/vec.h"
@@ -12,103 +11,19 @@
 /* Text is handed on when there is this much of it. */
 #define CHUNK (64 * 1024)
 
-/* What rounding down took from a node, in nanoseconds. */
-struct remainder {
-	uint32_t process; /* first-level node */
-	uint32_t node;
-	uint32_t rest;
-};
-
-/* By process, the largest first; equals in the order of their nodes. */
-static int remainder_order(const void *a, const void *b)
-{
-	const struct remainder *x = a, *y = b;
-
-	if (x->process != y->process)
-		return x->process < y->process ? -1 : 1;
-	if (x->rest != y->rest)
-		return x->rest > y->rest ? -1 : 1;
-	return x->node < y->node ? -1 : x->node > y->node;
-}
-
-/* Give the microseconds that one process lost to its first remainders. */
-static void give_back(const struct remainder *rests, size_t n, uint64_t *own)
-{
-	uint64_t lost_ns = 0;
-	uint64_t lost;
-
-	for (size_t i = 0; i < n; i++)
-		lost_ns += rests[i].rest;
-	/* Each rest is below a microsecond, so that lost <= n. */
-	lost = (lost_ns + NSEC_PER_USEC / 2) / NSEC_PER_USEC;
-	for (size_t i = 0; i < lost; i++)
-		own[rests[i].node]++;
-}
-
-/* Round all down, and note what that took. @process: of each node. */
-static void round_down(const struct aggregate *agg, enum out_value value,
-		       uint64_t *own, uint32_t *process,
-		       struct remainder *rests, size_t *ret_n)
-{
-	size_t n = 0;
-
-	for (uint32_t i = 0; i < aggregate_count(agg); i++) {
-		const struct node *node = aggregate_node(agg, i);
-		uint64_t ns = value == OUT_CPU ? node->self.cpu_ns
-					       : node->self.wall_ns;
-
-		process[i] = node->parent == AGGREGATE_NONE
-				     ? i
-				     : process[node->parent];
-		own[i] = ns / NSEC_PER_USEC;
-		if (ns % NSEC_PER_USEC)
-			rests[n++] = (struct remainder){
-				.process = process[i],
-				.node = i,
-				.rest = (uint32_t)(ns % NSEC_PER_USEC),
-			};
-	}
-	*ret_n = n;
-}
-
-int out_weights(const struct aggregate *agg, enum out_value value,
-		uint64_t *ret_own)
-{
-	size_t count = aggregate_count(agg);
-	struct remainder *rests = NULL;
-	uint32_t *process = NULL;
-	size_t n = 0, from, to;
-	int r = 0;
-
-	if (value == OUT_SAMPLES) {
-		for (uint32_t i = 0; i < count; i++)
-			ret_own[i] = aggregate_node(agg, i)->self.samples;
-		return 0;
-	}
-	rests = malloc((count + 1) * sizeof(*rests));
-	process = calloc((size_t)count + 1, sizeof(*process));
-	if (!rests || !process) {
-		r = -ENOMEM;
-		goto out;
-	}
-	round_down(agg, value, ret_own, process, rests, &n);
-	qsort(rests, n, sizeof(*rests), remainder_order);
-	for (from = 0; from < n; from = to) {
-		to = from + 1;
-		while (to < n && rests[to].process == rests[from].process)
-			to++;
-		give_back(rests + from, to - from, ret_own);
-	}
-out:
-	free(rests);
-	free(process);
-	return r;
-}
-
 /* The texts of all frames, one after the other: each is escaped once only. */
 struct texts {
 	struct str bytes;
 	struct VEC(size_t) end; /* of each frame's text */
+};
+
+/* What a writer works with. */
+struct writer {
+	const struct aggregate *agg;
+	struct texts texts;
+	struct VEC(uint32_t) path; /* nodes, from a stack's end to its root */
+	uint64_t *own, *base;      /* weights by node; base NULL: no diff */
+	struct str to;
 };
 
 static void frame_text(struct str *to, const struct strtab *strings,
@@ -117,12 +32,17 @@ static void frame_text(struct str *to, const struct strtab *strings,
 	const char *name;
 	size_t len;
 
-	name = strtab_get(strings, frame.file, &len);
-	str_escape(to, name, len, ";");
-	str_puts(to, ":");
+	if (frame.file) {
+		name = strtab_get(strings, frame.file, &len);
+		str_escape(to, name, len, ";");
+	}
+	/* A file alone is a frame of a view by files. */
+	if (frame.file && (frame.function || frame.line))
+		str_puts(to, ":");
 	name = strtab_get(strings, frame.function, &len);
-	str_escape(to, name, len, ";:");
-	str_printf(to, ":%" PRId32, frame.line);
+	str_escape(to, name, len, frame.file ? ";:" : ";");
+	if (frame.file && frame.line)
+		str_printf(to, ":%" PRId32, frame.line);
 }
 
 static int texts_make(struct texts *texts, const struct aggregate *agg)
@@ -136,23 +56,14 @@ static int texts_make(struct texts *texts, const struct aggregate *agg)
 	return texts->bytes.failed ? -ENOMEM : 0;
 }
 
-/* What a writer works with. */
-struct writer {
-	const struct aggregate *agg;
-	struct texts texts;
-	struct VEC(
-		uint32_t) path; /* nodes from the end of a stack to its root */
-	struct str to;
-};
-
-static void add_process(struct writer *w, const struct process_entry *entry)
+static void add_label(struct writer *w, uint32_t node)
 {
-	const char *command;
+	const struct agg_entry *entry = aggregate_entry(w->agg, node);
+	const char *label;
 	size_t len;
 
-	command = strtab_get(aggregate_strings(w->agg), entry->command, &len);
-	str_printf(&w->to, "%" PRIdMAX ": ", (intmax_t)entry->pid);
-	str_escape(&w->to, command, len, ";");
+	label = strtab_get(aggregate_strings(w->agg), entry->label, &len);
+	str_escape(&w->to, label, len, ";");
 }
 
 static void add_frame(struct writer *w, uint32_t frame)
@@ -164,25 +75,48 @@ static void add_frame(struct writer *w, uint32_t frame)
 		w->texts.end.at[frame] - from);
 }
 
-/* One line; nothing when its process is not wanted. */
-static int add_line(struct writer *w, const struct out_options *options,
-		    uint32_t node, uint64_t weight)
+static int add_line(struct writer *w, uint32_t node)
 {
-	const struct process_entry *entry;
 	uint32_t at = node;
 
 	w->path.n = 0;
 	for (; at != AGGREGATE_NONE; at = aggregate_node(w->agg, at)->parent)
 		if (!vec_push(&w->path, at))
 			return -ENOMEM;
-	entry = aggregate_entry(w->agg, w->path.at[w->path.n - 1]);
-	if (!out_wants(options, entry))
-		return 0;
-	add_process(w, entry);
+	add_label(w, w->path.at[w->path.n - 1]);
 	for (size_t i = w->path.n - 1; i-- > 0;)
 		add_frame(w, aggregate_node(w->agg, w->path.at[i])->frame);
-	str_printf(&w->to, " %" PRIu64 "\n", weight);
+	if (w->base)
+		str_printf(&w->to, " %" PRIu64, w->base[node]);
+	str_printf(&w->to, " %" PRIu64 "\n", w->own[node]);
 	return w->to.failed ? -ENOMEM : 0;
+}
+
+static int writer_make(struct writer *w, const struct out_options *options)
+{
+	size_t room = ((size_t)aggregate_count(w->agg) + 1) * sizeof(*w->own);
+	int r;
+
+	w->own = malloc(room);
+	if (!w->own)
+		return -ENOMEM;
+	r = out_weights(w->agg, options->value, false, w->own);
+	if (!r && options->diff) {
+		w->base = malloc(room);
+		r = w->base ? out_weights(w->agg, options->value, true, w->base)
+			    : -ENOMEM;
+	}
+	return r ? r : texts_make(&w->texts, w->agg);
+}
+
+static void writer_free(struct writer *w)
+{
+	free(w->own);
+	free(w->base);
+	str_free(&w->texts.bytes);
+	vec_free(&w->texts.end);
+	vec_free(&w->path);
+	str_free(&w->to);
 }
 
 int out_collapsed(const struct aggregate *agg,
@@ -190,16 +124,12 @@ int out_collapsed(const struct aggregate *agg,
 {
 	uint32_t count = aggregate_count(agg);
 	struct writer w = { .agg = agg };
-	uint64_t *own;
 	int r;
 
-	own = malloc(((size_t)count + 1) * sizeof(*own));
-	r = own ? out_weights(agg, options->value, own) : -ENOMEM;
-	if (!r)
-		r = texts_make(&w.texts, agg);
+	r = writer_make(&w, options);
 	for (uint32_t i = 0; !r && i < count; i++) {
-		if (own[i])
-			r = add_line(&w, options, i, own[i]);
+		if (w.own[i] || (w.base && w.base[i]))
+			r = add_line(&w, i);
 		if (!r && w.to.len >= CHUNK) {
 			r = write(ctx, w.to.at, w.to.len);
 			str_clear(&w.to);
@@ -207,10 +137,6 @@ int out_collapsed(const struct aggregate *agg,
 	}
 	if (!r && w.to.len)
 		r = write(ctx, w.to.at, w.to.len);
-	free(own);
-	str_free(&w.texts.bytes);
-	vec_free(&w.texts.end);
-	vec_free(&w.path);
-	str_free(&w.to);
+	writer_free(&w);
 	return r;
 }

@@ -5,10 +5,10 @@
 #include <stddef.h>
 
 /*
- * The parts of the flame graph's page, as bytes of the program: page.html,
- * page.css and page.js of this folder, turned into page_data.c by embed.sh when
- * forkflame is built. Each ends in a NUL that its length does not count. They
- * hold UTF-8 and live as long as the program.
+ * The parts of the report's page, as bytes of the program: page.html, page.css
+ * and the page's scripts (page*.js, one after the other) of this folder, turned
+ * into page_data.c by embed.sh when forkflame is built. Each ends in a NUL that
+ * its length does not count. They hold UTF-8 and live as long as the program.
  */
 extern const char page_html[];
 extern const size_t page_html_len;

@@ -5,7 +5,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "profile/aggregate.h"
+#include "base/sample.h"
+#include "profile/stacks.h"
 
 /*
  * What a thread's samples weigh, so that the weights add up to its life and to
@@ -30,25 +31,29 @@
  * halfway between two samples. Nothing is counted in ticks: early, late and
  * additional samples bias nothing. A sample also carries how many ticks it
  * answered for, for views by count.
+ *
+ * What comes out are the slices of the thread's life, one a sample, each final when
+ * the next sample is there.
  */
 struct weigh {
-	uint32_t node; /* the newest stack; AGGREGATE_NONE before the first */
-	uint32_t running;    /* the newest stack that was seen running */
-	bool is_running;     /* the newest stack was seen running */
+	struct seen seen; /* the newest; stack STACKS_NONE before the first */
+	struct seen running; /* the newest one seen on a CPU; NONE likewise */
+	uint64_t begin_ns;   /* the newest one's slice begins */
 	uint64_t since_ns;   /* the newest stack's own time begins */
 	uint64_t stood_ns;   /* until when it is known to stand */
 	uint64_t cpu_ns;     /* the account up to which all is given out */
+	struct weight own;   /* what the newest one's slice has so far */
 	struct weight carry; /* time on a CPU that waits for a running stack */
-	uint64_t samples;    /* the newest stack answered for so many */
 };
 
-/* A charge to be made: at most one for each node. */
+/* A slice that is final: at most one for each stack. */
 struct charge {
-	uint32_t node;
+	struct seen seen;
+	uint64_t start_ns;
 	struct weight weight;
 };
 
-#define WEIGH_CHARGES 3
+#define WEIGH_CHARGES 2
 
 /* A thread born, or taken in, at @birth_ns with @cpu_ns on its account. */
 void weigh_begin(struct weigh *w, uint64_t birth_ns, uint64_t cpu_ns);
@@ -62,20 +67,31 @@ void weigh_repeat(struct weigh *w, uint64_t ticks);
 /*
  * A new sample.
  *
+ * @seen      the stack and its state; RUN_ON_CPU when it ran, or could have
  * @since_ns  the stack is known to stand since then (not after @now_ns)
  * @now_ns    when it was read
  * @cpu_ns    the thread's account then
- * @running   it was running, or could have
- * @out       charges that are now final; room for WEIGH_CHARGES
+ * @out       slices that are now final; room for WEIGH_CHARGES
  *
- * Returns how many charges.
+ * Returns how many of them.
  */
-unsigned weigh_sample(struct weigh *w, uint32_t node, uint64_t since_ns,
-		      uint64_t now_ns, uint64_t cpu_ns, bool running,
+unsigned weigh_sample(struct weigh *w, const struct seen *seen,
+		      uint64_t since_ns, uint64_t now_ns, uint64_t cpu_ns,
 		      struct charge *out);
 
 /* The thread ended, or is let go, at @end_ns. Returns as weigh_sample. */
 unsigned weigh_end(struct weigh *w, uint64_t end_ns, uint64_t cpu_ns,
 		   struct charge *out);
+
+/* Has it a sample, and was the newest one on a CPU? */
+static inline bool weigh_has(const struct weigh *w)
+{
+	return w->seen.stack != STACKS_NONE;
+}
+
+static inline bool weigh_ran(const struct weigh *w)
+{
+	return weigh_has(w) && w->seen.run == RUN_ON_CPU;
+}
 
 #endif

@@ -91,12 +91,9 @@ static bool is_pointer(uint64_t addr)
 	return addr && addr % 8 == 0;
 }
 
-/* Remember to fetch this next time. */
-static void touch(struct walk *w, uint64_t addr, size_t len)
+void stackhint_also(struct stackhint *hint, uint64_t addr, size_t len)
 {
-	struct stackhint *hint = w->hint;
-
-	if (!hint || hint->n_touches == TOUCHES_MAX ||
+	if (hint->n_touches == TOUCHES_MAX ||
 	    !vec_grow(&hint->touches, hint->n_touches, &hint->room_touches,
 		      sizeof(*hint->touches), 1))
 		return;
@@ -104,6 +101,13 @@ static void touch(struct walk *w, uint64_t addr, size_t len)
 		.addr = addr,
 		.len = (uint32_t)len,
 	};
+}
+
+/* Remember to fetch this next time. */
+static void touch(struct walk *w, uint64_t addr, size_t len)
+{
+	if (w->hint)
+		stackhint_also(w->hint, addr, len);
 }
 
 static bool chunk_holds(const struct stackchunk *chunk, uint64_t addr,

@@ -67,6 +67,12 @@ struct stackhint {
 void stackhint_free(struct stackhint *hint);
 
 /*
+ * Something that is read next to the stack: fetch it as well, next time. To be
+ * called between two walks; without memory it is forgotten.
+ */
+void stackhint_also(struct stackhint *hint, uint64_t addr, size_t len);
+
+/*
  * As frame_walk, with the reads batched as @hint predicts: @p is started on
  * @mem, the thread state and all that is predicted are fetched in one call, and
  * the walk reads through @p. Afterwards @hint predicts this stack; that is all

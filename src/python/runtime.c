@@ -357,3 +357,34 @@ int runtime_gil_holder(const struct mem *mem, const struct runtime *rt,
 	*ret_tstate = locked == 1 ? holder : 0;
 	return OUT_OK;
 }
+
+/*
+ * The GIL (struct _gil_runtime_state) is a member of _PyRuntime up to 3.11,
+ * within its first 2 KiB (708 to 1,100 bytes on x86-64); from 3.12 it has a
+ * place of its own, of some 200 bytes.
+ */
+#define GIL_BEFORE 2048
+#define GIL_SIZE 256
+
+int runtime_gil_futexes(const struct mem *mem, const struct runtime *rt,
+			uint64_t interp, uint64_t *ret_start, uint64_t *ret_end)
+{
+	const struct layout *layout = &rt->layout;
+	uint64_t gil = 0;
+	int r = 0;
+
+	*ret_start = *ret_end = 0;
+	if (layout->free_threaded)
+		return OUT_OK;
+	if (layout->interp.gil != LAYOUT_NONE) {
+		r = mem_read_u64(mem, interp + layout->interp.gil, &gil);
+		if (r == 0 && gil) {
+			*ret_start = gil;
+			*ret_end = gil + GIL_SIZE;
+		}
+	} else if (layout->runtime.tstate_current != LAYOUT_NONE) {
+		*ret_start = rt->address;
+		*ret_end = rt->address + GIL_BEFORE;
+	}
+	return r;
+}

@@ -75,4 +75,14 @@ int runtime_pthread_tid(const struct mem *mem, uint64_t pthread, pid_t *ret);
 int runtime_gil_holder(const struct mem *mem, const struct runtime *rt,
 		       uint64_t interp, uint64_t *ret_tstate);
 
+/*
+ * Where a thread that waits for the GIL of @interp waits: the addresses of its
+ * futexes (a condition variable's and a mutex's) are in *@ret_start to *@ret_end.
+ * Returns 0, with both 0 where that is not known (up to 3.7, free-threaded); else
+ * what reading came to.
+ */
+int runtime_gil_futexes(const struct mem *mem, const struct runtime *rt,
+			uint64_t interp, uint64_t *ret_start,
+			uint64_t *ret_end);
+
 #endif

@@ -30,7 +30,9 @@ FLAGS = [
     "--hide-scrollbars",
 ]
 
-KEYS = {"Enter": 13, "Escape": 27, "Backspace": 8, "ArrowDown": 40, "/": 191}
+KEYS = {"Enter": 13, "Escape": 27, "Backspace": 8, "/": 191, " ": 32, "Tab": 9,
+        "ArrowLeft": 37, "ArrowUp": 38, "ArrowRight": 39, "ArrowDown": 40}
+MODIFIERS = {"alt": 1, "ctrl": 2, "shift": 8}
 
 
 class Failed(Exception):
@@ -192,23 +194,43 @@ class Browser:
     def move(self, x, y):
         self.call("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y)
 
-    def click(self, x, y):
+    def press(self, kind, x, y, modifier=None):
+        self.call("Input.dispatchMouseEvent", type=kind, x=x, y=y,
+                  button="left", buttons=1, clickCount=1,
+                  modifiers=MODIFIERS.get(modifier, 0))
+
+    def click(self, x, y, modifier=None):
         self.move(x, y)
         for kind in ("mousePressed", "mouseReleased"):
-            self.call("Input.dispatchMouseEvent", type=kind, x=x, y=y,
-                      button="left", clickCount=1)
+            self.press(kind, x, y, modifier)
+
+    def drag(self, x, y, to_x, to_y, steps=12):
+        """Press, move in steps and let go, as a person would."""
+        self.move(x, y)
+        self.press("mousePressed", x, y)
+        for i in range(1, steps + 1):
+            self.press("mouseMoved", x + (to_x - x) * i / steps,
+                       y + (to_y - y) * i / steps)
+        self.press("mouseReleased", to_x, to_y)
+
+    def wheel(self, x, y, delta, modifier=None):
+        self.call("Input.dispatchMouseEvent", type="mouseWheel", x=x, y=y,
+                  deltaX=0, deltaY=delta,
+                  modifiers=MODIFIERS.get(modifier, 0))
 
     def click_on(self, selector):
         """Click the middle of an element, as a person would."""
         x, y = self.evaluate(
-            "(() => { const b = document.querySelector("
-            f"{json.dumps(selector)}).getBoundingClientRect();"
+            "(() => { const e = document.querySelector("
+            f"{json.dumps(selector)}); e.scrollIntoView({{block: 'nearest'}});"
+            "const b = e.getBoundingClientRect();"
             "return [b.x + b.width / 2, b.y + b.height / 2]; })()")
         self.click(x, y)
 
-    def key(self, key):
-        event = {"key": key, "windowsVirtualKeyCode": KEYS[key]}
-        text = {"Enter": "\r", "/": "/"}.get(key)
+    def key(self, key, modifier=None):
+        event = {"key": key, "windowsVirtualKeyCode": KEYS[key],
+                 "modifiers": MODIFIERS.get(modifier, 0)}
+        text = {"Enter": "\r", "/": "/", " ": " "}.get(key)
         down = dict(event, text=text) if text else event
         self.call("Input.dispatchKeyEvent", type="keyDown", **down)
         self.call("Input.dispatchKeyEvent", type="keyUp", **event)

@@ -287,6 +287,10 @@ class Run:
         self.read()
         return self
 
+    def collapsed(self):
+        """Is the output collapsed stacks?"""
+        return "-f" not in self.args or "collapsed" in self.args
+
     def read(self):
         with open(self.path("stdout"), "rb") as file:
             self.stdout = file.read()
@@ -299,7 +303,7 @@ class Run:
             for path in glob.glob(pattern) + glob.glob(pattern + ".*"):
                 self.files[os.path.basename(path)] = read_text(path)
         self.stacks = []
-        if "flamegraph" not in self.args:
+        if self.collapsed():
             for text in self.files.values():
                 self.stacks += parse_collapsed(text)
 
@@ -424,7 +428,7 @@ def check_run(run, status=0, stdout=b"", here=True):
     check_seen(run.stats)
     check_attempts(run.stats)
     check_totals(run.stats)
-    if run.files and "flamegraph" not in run.args:
+    if run.files and run.collapsed():
         check_lines(run)
     held = run.stats["held"]
     expect(held["mean_ns"] <= held["longest_ns"], "held: %s", held)

@@ -2,6 +2,9 @@
 """Reading what forkflame wrote: collapsed stacks.
 
 	PID: COMMAND LINE;FILE:FUNCTION:LINE;... WEIGHT
+
+The first frame is `COMMAND LINE` alone for a role, `all` for all; frames without
+a line are FILE:FUNCTION, those that are no code are one name.
 """
 import collections
 import re
@@ -37,18 +40,19 @@ def unescape(text):
 
 
 def parse_frame(text):
-    parts = text.rsplit(":", 2)
-    expect(len(parts) == 3 and re.match(r"-?\d+$", parts[2]),
-           "not FILE:FUNCTION:LINE: %r", text)
-    return Frame(unescape(parts[0]), unescape(parts[1]), int(parts[2]))
+    rest, _, line = text.rpartition(":")
+    if not re.match(r"-?\d+$", line):
+        rest, line = text, 0
+    file, _, function = rest.rpartition(":")
+    return Frame(unescape(file), unescape(function), int(line))
 
 
 def parse_line(line):
     stack, _, weight = line.rpartition(" ")
     process, *frames = stack.split(";")
-    match = re.match(r"(\d+): (.*)$", process, re.DOTALL)
+    match = re.match(r"(?:(\d+)(?: \(\d+\))?: )?(.*)$", process, re.DOTALL)
     expect(match and weight.isdigit(), "not a collapsed stack: %r", line)
-    return Stack(int(match.group(1)), unescape(match.group(2)),
+    return Stack(int(match.group(1) or 0), unescape(match.group(2)),
                  [parse_frame(frame) for frame in frames], int(weight))
 
 

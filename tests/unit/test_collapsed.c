@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +15,7 @@
 #include "base/str.h"
 #include "base/strtab.h"
 #include "profile/aggregate.h"
+#include "profile/history.h"
 #include "profile/out.h"
 
 struct fixture {
@@ -50,15 +52,12 @@ static uint32_t text_id(struct fixture *f, const char *text)
 	return strtab_id(f->strings, text, strlen(text));
 }
 
-static uint32_t add_process(struct fixture *f, pid_t pid, uint32_t serial,
-			    const char *command)
+static uint32_t add_entry(struct fixture *f, const char *label)
 {
-	struct process_entry entry = { .pid = pid,
-				       .serial = serial,
-				       .parent = AGGREGATE_NONE,
-				       .command = text_id(f, command) };
+	struct agg_entry entry = { .label = text_id(f, label),
+				   .process = HISTORY_NONE };
 
-	return aggregate_process(f->agg, &entry);
+	return aggregate_entry_new(f->agg, &entry);
 }
 
 static struct frame frame_of(struct fixture *f, const char *function,
@@ -75,7 +74,8 @@ static void charge(struct fixture *f, uint32_t node, uint64_t wall_ns,
 	aggregate_charge(f->agg, node,
 			 (struct weight){ .wall_ns = wall_ns,
 					  .cpu_ns = cpu_ns,
-					  .samples = samples });
+					  .samples = samples },
+			 0);
 }
 
 static int collect(void *ctx, const char *bytes, size_t len)
@@ -84,10 +84,9 @@ static int collect(void *ctx, const char *bytes, size_t len)
 	return 0;
 }
 
-static const char *collapsed(struct fixture *f, enum out_value value,
-			     uint32_t only)
+static const char *collapsed(struct fixture *f, enum out_value value, bool diff)
 {
-	struct out_options options = { .value = value, .only = only };
+	struct out_options options = { .value = value, .diff = diff };
 
 	str_clear(&f->text);
 	str_puts(&f->text, "");
@@ -95,34 +94,34 @@ static const char *collapsed(struct fixture *f, enum out_value value,
 	return f->text.at;
 }
 
-/* A process with one stack of one frame that weighs a microsecond. */
+/* An entry with one stack of one frame that weighs a microsecond. */
 static void add_one(struct fixture *f, struct frame frame)
 {
-	uint32_t process = add_process(f, 1, 0, "p");
+	uint32_t entry = add_entry(f, "p");
 
-	charge(f, aggregate_stack(f->agg, process, &frame, 1), 1000, 0, 1);
+	charge(f, aggregate_stack(f->agg, entry, &frame, 1), 1000, 0, 1);
 }
 
-static void writes_each_stack_from_its_process_to_its_leaf(void **state)
+static void writes_each_stack_from_its_entry_to_its_leaf(void **state)
 {
 	struct fixture *f = *state;
 	struct frame stack[] = { frame_of(f, "inner", "b.py", 20),
 				 frame_of(f, "<module>", "/a b/a.py", 3) };
-	uint32_t process = add_process(f, 42, 0, "python3 a.py -x 1");
+	uint32_t entry = add_entry(f, "42: python3 a.py -x 1");
 
-	charge(f, aggregate_stack(f->agg, process, stack, 2), 7000, 2000, 3);
-	charge(f, aggregate_stack(f->agg, process, stack + 1, 1), 5000, 0, 2);
-	charge(f, process, 4000, 0, 1);
+	charge(f, aggregate_stack(f->agg, entry, stack, 2), 7000, 2000, 3);
+	charge(f, aggregate_stack(f->agg, entry, stack + 1, 1), 5000, 0, 2);
+	charge(f, entry, 4000, 0, 1);
 	assert_string_equal(
-		collapsed(f, OUT_WALL, AGGREGATE_NONE),
+		collapsed(f, OUT_WALL, false),
 		"42: python3 a.py -x 1 4\n"
 		"42: python3 a.py -x 1;/a b/a.py:<module>:3 5\n"
 		"42: python3 a.py -x 1;/a b/a.py:<module>:3;b.py:inner:20 7\n");
 	assert_string_equal(
-		collapsed(f, OUT_CPU, AGGREGATE_NONE),
+		collapsed(f, OUT_CPU, false),
 		"42: python3 a.py -x 1;/a b/a.py:<module>:3;b.py:inner:20 2\n");
 	assert_string_equal(
-		collapsed(f, OUT_SAMPLES, AGGREGATE_NONE),
+		collapsed(f, OUT_SAMPLES, false),
 		"42: python3 a.py -x 1 1\n"
 		"42: python3 a.py -x 1;/a b/a.py:<module>:3 2\n"
 		"42: python3 a.py -x 1;/a b/a.py:<module>:3;b.py:inner:20 3\n");
@@ -132,10 +131,10 @@ static void escapes_separators_in_names(void **state)
 {
 	struct fixture *f = *state;
 	struct frame frame = frame_of(f, "a;b:c d", "x;y:z w.py", 1);
-	uint32_t process = add_process(f, 5, 0, "sh -c a;b:c");
+	uint32_t entry = add_entry(f, "5: sh -c a;b:c");
 
-	charge(f, aggregate_stack(f->agg, process, &frame, 1), 1000, 0, 1);
-	assert_string_equal(collapsed(f, OUT_WALL, AGGREGATE_NONE),
+	charge(f, aggregate_stack(f->agg, entry, &frame, 1), 1000, 0, 1);
+	assert_string_equal(collapsed(f, OUT_WALL, false),
 			    "5: sh -c a\\x3bb:c;"
 			    "x\\x3by:z w.py:a\\x3bb\\x3ac d:1 1\n");
 }
@@ -144,10 +143,10 @@ static void keeps_a_name_with_newlines_on_one_line(void **state)
 {
 	struct fixture *f = *state;
 	struct frame frame = frame_of(f, "two\nlines\r", "t\tab\\.py", 1);
-	uint32_t process = add_process(f, 5, 0, "python3 -c a\nb");
+	uint32_t entry = add_entry(f, "5: python3 -c a\nb");
 
-	charge(f, aggregate_stack(f->agg, process, &frame, 1), 1000, 0, 1);
-	assert_string_equal(collapsed(f, OUT_WALL, AGGREGATE_NONE),
+	charge(f, aggregate_stack(f->agg, entry, &frame, 1), 1000, 0, 1);
+	assert_string_equal(collapsed(f, OUT_WALL, false),
 			    "5: python3 -c a\\nb;"
 			    "t\\tab\\\\.py:two\\nlines\\x0d:1 1\n");
 }
@@ -157,18 +156,60 @@ static void keeps_utf8_and_escapes_what_is_none(void **state)
 	struct fixture *f = *state;
 
 	add_one(f, frame_of(f, "\xc3\xa9t\xc3\xa9\xff", "\xe6\xbc\xa2.py", 1));
-	assert_string_equal(
-		collapsed(f, OUT_WALL, AGGREGATE_NONE),
-		"1: p;\xe6\xbc\xa2.py:\xc3\xa9t\xc3\xa9\\xff:1 1\n");
+	assert_string_equal(collapsed(f, OUT_WALL, false),
+			    "p;\xe6\xbc\xa2.py:\xc3\xa9t\xc3\xa9\\xff:1 1\n");
 }
 
-static void leaves_an_empty_file_name_empty(void **state)
+static void writes_a_function_without_a_file_alone(void **state)
 {
 	struct fixture *f = *state;
 
 	add_one(f, frame_of(f, "<string>", "", 0));
-	assert_string_equal(collapsed(f, OUT_WALL, AGGREGATE_NONE),
-			    "1: p;:<string>:0 1\n");
+	assert_string_equal(collapsed(f, OUT_WALL, false), "p;<string> 1\n");
+}
+
+static void leaves_out_the_line_of_code_where_there_is_none(void **state)
+{
+	struct fixture *f = *state;
+
+	add_one(f, frame_of(f, "f", "f.py", 0));
+	assert_string_equal(collapsed(f, OUT_WALL, false), "p;f.py:f 1\n");
+}
+
+static void writes_a_file_alone_in_a_view_by_files(void **state)
+{
+	struct fixture *f = *state;
+
+	add_one(f, frame_of(f, "", "dir/f:g.py", 0));
+	assert_string_equal(collapsed(f, OUT_WALL, false), "p;dir/f:g.py 1\n");
+}
+
+static void escapes_no_colon_in_a_function_without_a_file(void **state)
+{
+	struct fixture *f = *state;
+
+	add_one(f, frame_of(f, "thread 7 a:b;c", "", 0));
+	assert_string_equal(collapsed(f, OUT_WALL, false),
+			    "p;thread 7 a:b\\x3bc 1\n");
+}
+
+static void writes_the_base_before_what_is_compared_with_it(void **state)
+{
+	struct fixture *f = *state;
+	struct frame stack[] = { frame_of(f, "new", "f.py", 1),
+				 frame_of(f, "old", "f.py", 2),
+				 frame_of(f, "none", "f.py", 3) };
+	uint32_t entry = add_entry(f, "p");
+
+	charge(f, aggregate_stack(f->agg, entry, stack, 1), 5000, 0, 1);
+	aggregate_charge_base(f->agg,
+			      aggregate_stack(f->agg, entry, stack + 1, 1),
+			      (struct weight){ .wall_ns = 3000 }, 0);
+	charge(f, aggregate_stack(f->agg, entry, stack + 2, 1), 0, 0, 0);
+	assert_string_equal(collapsed(f, OUT_WALL, true),
+			    "p;f.py:new:1 0 5\np;f.py:old:2 3 0\n");
+	/* Without the question it is as if there were no base. */
+	assert_string_equal(collapsed(f, OUT_WALL, false), "p;f.py:new:1 5\n");
 }
 
 static void writes_a_name_of_3000_characters_whole(void **state)
@@ -179,26 +220,13 @@ static void writes_a_name_of_3000_characters_whole(void **state)
 	memset(name, 'n', 3000);
 	name[3000] = '\0';
 	add_one(f, frame_of(f, name, "f.py", 9));
-	(void)snprintf(want, sizeof(want), "1: p;f.py:%s:9 1\n", name);
-	assert_string_equal(collapsed(f, OUT_WALL, AGGREGATE_NONE), want);
-}
-
-static void shows_one_process_with_all_its_images(void **state)
-{
-	struct fixture *f = *state;
-
-	charge(f, add_process(f, 10, 0, "first"), 1000, 0, 1);
-	charge(f, add_process(f, 11, 1, "child"), 2000, 0, 1);
-	charge(f, add_process(f, 10, 0, "after exec"), 3000, 0, 1);
-	assert_string_equal(collapsed(f, OUT_WALL, 0),
-			    "10: first 1\n10: after exec 3\n");
-	assert_string_equal(collapsed(f, OUT_WALL, 1), "11: child 2\n");
-	assert_string_equal(collapsed(f, OUT_WALL, 2), "");
+	(void)snprintf(want, sizeof(want), "p;f.py:%s:9 1\n", name);
+	assert_string_equal(collapsed(f, OUT_WALL, false), want);
 }
 
 static void writes_nothing_for_an_empty_profile(void **state)
 {
-	assert_string_equal(collapsed(*state, OUT_WALL, AGGREGATE_NONE), "");
+	assert_string_equal(collapsed(*state, OUT_WALL, false), "");
 }
 
 /* Five stacks of 0.4 us are 2 us: neither 0 nor 5. */
@@ -207,56 +235,18 @@ static void gives_rounded_time_to_the_largest_remainders(void **state)
 	struct fixture *f = *state;
 	static const uint64_t ns[] = { 2300, 400, 700, 1400, 200 };
 	char name[2] = "a";
-	uint32_t process = add_process(f, 1, 0, "p");
+	uint32_t entry = add_entry(f, "p");
 
 	for (size_t i = 0; i < 5; i++, name[0]++) {
 		struct frame frame = frame_of(f, name, "f", 1);
 
-		charge(f, aggregate_stack(f->agg, process, &frame, 1), ns[i], 0,
+		charge(f, aggregate_stack(f->agg, entry, &frame, 1), ns[i], 0,
 		       1);
 	}
 	/* 5000 ns: 2 + 0 + 0 + 1 + 0, and 2 more for .7 and the first .4. */
-	assert_string_equal(collapsed(f, OUT_WALL, AGGREGATE_NONE),
-			    "1: p;f:a:1 2\n1: p;f:b:1 1\n"
-			    "1: p;f:c:1 1\n1: p;f:d:1 1\n");
-}
-
-static void rounds_each_process_to_its_own_total(void **state)
-{
-	struct fixture *f = *state;
-	uint64_t own[4];
-	struct frame frame = frame_of(f, "f", "f", 1);
-	uint32_t a = add_process(f, 1, 0, "a");
-	uint32_t b = add_process(f, 2, 1, "b");
-
-	charge(f, a, 300, 0, 1);
-	charge(f, aggregate_stack(f->agg, a, &frame, 1), 100, 0, 1);
-	charge(f, b, 300, 0, 1);
-	charge(f, aggregate_stack(f->agg, b, &frame, 1), 300, 0, 1);
-	assert_int_equal(out_weights(f->agg, OUT_WALL, own), 0);
-	/* Nodes are in the order of their making: a, b, a's frame, b's. */
-	assert_int_equal(own[0] + own[2], 0);
-	assert_int_equal(own[1] + own[3], 1);
-}
-
-static void adds_up_to_the_total_whatever_the_parts(void **state)
-{
-	struct fixture *f = *state;
-	uint64_t own[1001], sum = 0, total_ns = 0, seed = 1;
-	uint32_t process = add_process(f, 1, 0, "p");
-
-	for (int32_t i = 0; i < 1000; i++) {
-		struct frame frame = frame_of(f, "f", "f", i);
-
-		seed = seed * 6364136223846793005u + 1442695040888963407u;
-		total_ns += seed >> 50;
-		charge(f, aggregate_stack(f->agg, process, &frame, 1),
-		       seed >> 50, 0, 1);
-	}
-	assert_int_equal(out_weights(f->agg, OUT_WALL, own), 0);
-	for (size_t i = 0; i < 1001; i++)
-		sum += own[i];
-	assert_int_equal(sum, (total_ns + 500) / 1000);
+	assert_string_equal(collapsed(f, OUT_WALL, false),
+			    "p;f:a:1 2\np;f:b:1 1\n"
+			    "p;f:c:1 1\np;f:d:1 1\n");
 }
 
 /* Refuses what comes after @left calls. */
@@ -272,14 +262,14 @@ static int refuse(void *ctx, const char *bytes, size_t len)
 static void passes_up_what_the_writer_could_not_do(void **state)
 {
 	struct fixture *f = *state;
-	struct out_options options = { .only = AGGREGATE_NONE };
-	uint32_t process = add_process(f, 1, 0, "a command of some length");
+	struct out_options options = { .value = OUT_WALL };
+	uint32_t entry = add_entry(f, "1: a command of some length");
 	int left = 1;
 
 	for (int32_t i = 0; i < 5000; i++) {
 		struct frame frame = frame_of(f, "f", "f", i);
 
-		charge(f, aggregate_stack(f->agg, process, &frame, 1), 1000, 0,
+		charge(f, aggregate_stack(f->agg, entry, &frame, 1), 1000, 0,
 		       1);
 	}
 	assert_int_equal(out_collapsed(f->agg, &options, refuse, &left),
@@ -290,17 +280,17 @@ static void passes_up_what_the_writer_could_not_do(void **state)
 static void writes_long_output_without_losing_a_line(void **state)
 {
 	struct fixture *f = *state;
-	uint32_t process = add_process(f, 1, 0, "a command of some length");
+	uint32_t entry = add_entry(f, "1: a command of some length");
 	const char *at;
 	size_t lines = 0;
 
 	for (int32_t i = 0; i < 9000; i++) {
 		struct frame frame = frame_of(f, "f", "f", i);
 
-		charge(f, aggregate_stack(f->agg, process, &frame, 1), 1000, 0,
+		charge(f, aggregate_stack(f->agg, entry, &frame, 1), 1000, 0,
 		       1);
 	}
-	for (at = collapsed(f, OUT_WALL, AGGREGATE_NONE); *at; at++)
+	for (at = collapsed(f, OUT_WALL, false); *at; at++)
 		lines += *at == '\n';
 	assert_int_equal(lines, 9000);
 }
@@ -310,17 +300,18 @@ static void writes_long_output_without_losing_a_line(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(writes_each_stack_from_its_process_to_its_leaf),
+		TEST(writes_each_stack_from_its_entry_to_its_leaf),
 		TEST(escapes_separators_in_names),
 		TEST(keeps_a_name_with_newlines_on_one_line),
 		TEST(keeps_utf8_and_escapes_what_is_none),
-		TEST(leaves_an_empty_file_name_empty),
+		TEST(writes_a_function_without_a_file_alone),
+		TEST(leaves_out_the_line_of_code_where_there_is_none),
+		TEST(writes_a_file_alone_in_a_view_by_files),
+		TEST(escapes_no_colon_in_a_function_without_a_file),
+		TEST(writes_the_base_before_what_is_compared_with_it),
 		TEST(writes_a_name_of_3000_characters_whole),
-		TEST(shows_one_process_with_all_its_images),
 		TEST(writes_nothing_for_an_empty_profile),
 		TEST(gives_rounded_time_to_the_largest_remainders),
-		TEST(rounds_each_process_to_its_own_total),
-		TEST(adds_up_to_the_total_whatever_the_parts),
 		TEST(passes_up_what_the_writer_could_not_do),
 		TEST(writes_long_output_without_losing_a_line),
 	};

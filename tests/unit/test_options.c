@@ -10,6 +10,7 @@
 
 #include "cli/options.h"
 #include "cli/output.h"
+#include "cli/store.h"
 #include "ui/progress.h"
 
 #define ARGS_MAX 16
@@ -89,14 +90,14 @@ static void guesses_the_format_from_the_name(void **state)
 	(void)state;
 	assert_int_equal(parse("record", "-o", "a.folded", "x", NULL),
 			 OPTIONS_RECORD);
-	assert_int_equal(options.format, FORKFLAME_COLLAPSED);
+	assert_int_equal(options.view.format, FORKFLAME_COLLAPSED);
 	assert_int_equal(parse("record", "-o", "a.html", "x", NULL),
 			 OPTIONS_RECORD);
-	assert_int_equal(options.format, FORKFLAME_FLAMEGRAPH);
+	assert_int_equal(options.view.format, FORKFLAME_FLAMEGRAPH);
 	assert_int_equal(
 		parse("record", "-o", "a.html", "-f", "collapsed", "x", NULL),
 		OPTIONS_RECORD);
-	assert_int_equal(options.format, FORKFLAME_COLLAPSED);
+	assert_int_equal(options.view.format, FORKFLAME_COLLAPSED);
 }
 
 static void splits_as_strace_does(void **state)
@@ -114,8 +115,8 @@ static void splits_as_strace_does(void **state)
 static void says_what_is_wrong(void **state)
 {
 	(void)state;
-	assert_int_equal(parse("record", "-f", "svg", "x", NULL), OPTIONS_BAD);
-	assert_non_null(strstr(message, "'svg' is no format"));
+	assert_int_equal(parse("record", "-f", "gif", "x", NULL), OPTIONS_BAD);
+	assert_non_null(strstr(message, "'gif' is no format"));
 	assert_int_equal(parse("record", "-p", "abc", NULL), OPTIONS_BAD);
 	assert_non_null(strstr(message, "'abc' is no process number"));
 	assert_int_equal(parse("record", "-p", "0", NULL), OPTIONS_BAD);
@@ -138,6 +139,7 @@ static void knows_its_subcommand_by_its_beginning(void **state)
 {
 	(void)state;
 	assert_int_equal(parse("r", "x", NULL), OPTIONS_RECORD);
+	assert_int_equal(parse("rep", "x.ff", NULL), OPTIONS_REPORT);
 	assert_int_equal(parse("rec", "x", NULL), OPTIONS_RECORD);
 	assert_int_equal(parse("recorder", "x", NULL), OPTIONS_BAD);
 	assert_int_equal(parse(NULL), OPTIONS_BAD);
@@ -173,6 +175,122 @@ static void dumps_running_processes_only(void **state)
 	assert_int_equal(parse("dump", "-p", "7", "sleep", NULL), OPTIONS_BAD);
 	assert_int_equal(parse("dump", "-z", NULL), OPTIONS_BAD);
 	assert_int_equal(parse("dump", "-h", NULL), OPTIONS_HELP);
+}
+
+static void knows_every_format_by_its_file(void **state)
+{
+	static const struct {
+		const char *name;
+		enum forkflame_format format;
+		bool recording;
+	} files[] = {
+		{ "a.html", FORKFLAME_FLAMEGRAPH, false },
+		{ "a.svg", FORKFLAME_SVG, false },
+		{ "a.folded", FORKFLAME_COLLAPSED, false },
+		{ "a.json", FORKFLAME_SPEEDSCOPE, false },
+		{ "a.speedscope.json", FORKFLAME_SPEEDSCOPE, false },
+		{ "a.firefox.json", FORKFLAME_FIREFOX, false },
+		{ "a.chrome.json", FORKFLAME_CHROME, false },
+		{ "a.pb.gz", FORKFLAME_PPROF, false },
+		{ "a.callgrind", FORKFLAME_CALLGRIND, false },
+		{ "callgrind.out.42", FORKFLAME_CALLGRIND, false },
+		{ "a.pstats", FORKFLAME_PSTATS, false },
+		{ "a.jsonl", FORKFLAME_JSONL, false },
+		{ "a.flamechart", FORKFLAME_FLAMECHART, false },
+		{ "a.txt", FORKFLAME_TABLE, false },
+		{ "a.ff", FORKFLAME_TABLE, true },
+		{ ".html", FORKFLAME_FLAMEGRAPH, false },
+		{ "what", FORKFLAME_FLAMEGRAPH, false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++) {
+		assert_int_equal(
+			parse("record", "-o", files[i].name, "x", NULL),
+			OPTIONS_RECORD);
+		assert_int_equal(options.view.format, files[i].format);
+		assert_int_equal(options.recording, files[i].recording);
+	}
+}
+
+static void takes_recordings_and_options_in_any_order(void **state)
+{
+	(void)state;
+	assert_int_equal(parse("report", "a.ff", "--by", "role", "b.ff", "-o",
+			       "x.svg", "--since", "1.5", "--until", "2m",
+			       NULL),
+			 OPTIONS_REPORT);
+	assert_string_equal(options.files[0], "a.ff");
+	assert_string_equal(options.files[1], "b.ff");
+	assert_null(options.files[2]);
+	assert_int_equal(options.view.format, FORKFLAME_SVG);
+	assert_int_equal(options.view.group, FORKFLAME_BY_ROLE);
+	assert_int_equal(options.view.since_ns, 1500000000);
+	assert_int_equal(options.view.until_ns, 120000000000);
+}
+
+static void shows_a_part_of_a_recording(void **state)
+{
+	(void)state;
+	assert_int_equal(parse("report", "a.ff", "-p", "7,8", "--tree", "9",
+			       "--thread", "pool", "-g", "--no-idle", "-F",
+			       "--mode", "cpu", NULL),
+			 OPTIONS_REPORT);
+	assert_int_equal(options.view.n_pids, 2);
+	assert_int_equal(options.view.pids[1], 8);
+	assert_int_equal(options.view.trees[0], 9);
+	assert_string_equal(options.view.threads[0], "pool");
+	assert_true(options.view.holding);
+	assert_true(options.view.busy);
+	assert_int_equal(options.view.frames, FORKFLAME_FUNCTIONS);
+	assert_int_equal(options.view.value, FORKFLAME_CPU);
+	assert_int_equal(options.view.format, FORKFLAME_TABLE);
+}
+
+static void wants_a_recording_to_report_of(void **state)
+{
+	(void)state;
+	assert_int_equal(parse("report", NULL), OPTIONS_BAD);
+	assert_int_equal(parse("report", "a.ff", "-o", "b.ff", NULL),
+			 OPTIONS_BAD);
+	assert_int_equal(parse("report", "a.ff", "-ff", NULL), OPTIONS_BAD);
+	assert_int_equal(parse("report", "a.ff", "--by", "x", NULL),
+			 OPTIONS_BAD);
+	assert_non_null(strstr(message, "'x' is nothing to go by"));
+}
+
+static void rotates_recordings_only(void **state)
+{
+	(void)state;
+	assert_int_equal(
+		parse("record", "-o", "a.ff", "--rotate", "5m", "x", NULL),
+		OPTIONS_RECORD);
+	assert_int_equal(options.run.rotate_ns, 300000000000);
+	assert_int_equal(
+		parse("record", "-o", "a.ff", "--rotate", "2M", "x", NULL),
+		OPTIONS_RECORD);
+	assert_int_equal(options.run.rotate_bytes, 2 << 20);
+	assert_int_equal(
+		parse("record", "-o", "a.html", "--rotate", "5s", "x", NULL),
+		OPTIONS_BAD);
+	assert_int_equal(parse("record", "-ff", "-o", "a.ff", "x", NULL),
+			 OPTIONS_BAD);
+}
+
+static void names_the_files_of_a_rotated_recording(void **state)
+{
+	char *name;
+
+	(void)state;
+	name = store_name("a.b/run.ff", 0);
+	assert_string_equal(name, "a.b/run.ff");
+	free(name);
+	name = store_name("a.b/run.ff", 2);
+	assert_string_equal(name, "a.b/run.2.ff");
+	free(name);
+	name = store_name("a.b/run", 1);
+	assert_string_equal(name, "a.b/run.1");
+	free(name);
 }
 
 static void names_a_file_for_each_process(void **state)
@@ -225,6 +343,12 @@ int main(void)
 		cmocka_unit_test(knows_its_subcommand_by_its_beginning),
 		cmocka_unit_test(takes_nothing_with_check),
 		cmocka_unit_test(dumps_running_processes_only),
+		cmocka_unit_test(knows_every_format_by_its_file),
+		cmocka_unit_test(takes_recordings_and_options_in_any_order),
+		cmocka_unit_test(shows_a_part_of_a_recording),
+		cmocka_unit_test(wants_a_recording_to_report_of),
+		cmocka_unit_test(rotates_recordings_only),
+		cmocka_unit_test(names_the_files_of_a_rotated_recording),
 		cmocka_unit_test(names_a_file_for_each_process),
 		cmocka_unit_test(shows_how_a_run_goes),
 	};

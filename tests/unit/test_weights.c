@@ -5,337 +5,179 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
-#include <stdbool.h>
 #include <stdlib.h>
 
-#include "profile/weigh.h"
+#include "base/strtab.h"
+#include "profile/aggregate.h"
+#include "profile/out.h"
 
-#define MS 1000000ull
-
-/* Nodes of stacks; their numbers mean nothing. */
-enum {
-	A = 10,
-	B,
-	C,
-	NODES
+struct fixture {
+	struct strtab *strings;
+	struct aggregate *agg;
 };
 
-/* What a thread's charges add up to, by node. */
-struct bill {
-	struct weigh w;
-	struct weight of[NODES];
-};
-
-static void book(struct bill *bill, const struct charge *charges, unsigned n)
+static int begin(void **state)
 {
-	for (unsigned i = 0; i < n; i++) {
-		struct weight *to = &bill->of[charges[i].node];
+	struct fixture *f = calloc(1, sizeof(*f));
 
-		assert_in_range(charges[i].node, A, NODES - 1);
-		to->wall_ns += charges[i].weight.wall_ns;
-		to->cpu_ns += charges[i].weight.cpu_ns;
-		to->samples += charges[i].weight.samples;
+	*state = f;
+	if (!f)
+		return -1;
+	f->strings = strtab_new();
+	f->agg = f->strings ? aggregate_new(f->strings) : NULL;
+	return f->agg ? 0 : -1;
+}
+
+static int end(void **state)
+{
+	struct fixture *f = *state;
+
+	aggregate_free(f->agg);
+	strtab_free(f->strings);
+	free(f);
+	return 0;
+}
+
+static uint32_t add_entry(struct fixture *f)
+{
+	struct agg_entry entry = { .process = 0 };
+
+	return aggregate_entry_new(f->agg, &entry);
+}
+
+/* A child of @parent, the @line-th, that weighs so much. */
+static void add_node(struct fixture *f, uint32_t parent, int32_t line,
+		     struct weight weight, uint64_t gil_ns)
+{
+	struct frame frame = { .line = line };
+	uint32_t node = aggregate_child(f->agg, parent, &frame);
+
+	assert_int_not_equal(node, AGGREGATE_NONE);
+	aggregate_charge(f->agg, node, weight, gil_ns);
+}
+
+static struct weight wall(uint64_t ns)
+{
+	return (struct weight){ .wall_ns = ns };
+}
+
+static void takes_the_currency_that_is_asked_for(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t own[1];
+	uint32_t entry = add_entry(f);
+
+	aggregate_charge(f->agg, entry,
+			 (struct weight){ .wall_ns = 7000,
+					  .cpu_ns = 3000,
+					  .samples = 5 },
+			 2000);
+	assert_int_equal(out_weights(f->agg, OUT_WALL, false, own), 0);
+	assert_int_equal(own[0], 7);
+	assert_int_equal(out_weights(f->agg, OUT_CPU, false, own), 0);
+	assert_int_equal(own[0], 3);
+	assert_int_equal(out_weights(f->agg, OUT_GIL, false, own), 0);
+	assert_int_equal(own[0], 2);
+	assert_int_equal(out_weights(f->agg, OUT_SAMPLES, false, own), 0);
+	assert_int_equal(own[0], 5);
+}
+
+static void takes_the_base_when_that_is_asked_for(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t own[1];
+	uint32_t entry = add_entry(f);
+
+	aggregate_charge(f->agg, entry, wall(1000), 0);
+	aggregate_charge_base(f->agg, entry,
+			      (struct weight){ .wall_ns = 9000,
+					       .cpu_ns = 8000,
+					       .samples = 7 },
+			      6000);
+	assert_int_equal(out_weights(f->agg, OUT_WALL, true, own), 0);
+	assert_int_equal(own[0], 9);
+	assert_int_equal(out_weights(f->agg, OUT_CPU, true, own), 0);
+	assert_int_equal(own[0], 8);
+	assert_int_equal(out_weights(f->agg, OUT_GIL, true, own), 0);
+	assert_int_equal(own[0], 6);
+	assert_int_equal(out_weights(f->agg, OUT_SAMPLES, true, own), 0);
+	assert_int_equal(own[0], 7);
+}
+
+static void gives_what_rounding_took_to_the_largest_remainders(void **state)
+{
+	static const uint64_t ns[] = { 2300, 400, 700, 1400, 200 };
+	static const uint64_t want[] = { 0, 2, 1, 1, 1, 0 };
+	struct fixture *f = *state;
+	uint64_t own[6];
+	uint32_t entry = add_entry(f);
+
+	for (int32_t i = 0; i < 5; i++)
+		add_node(f, entry, i + 1, wall(ns[i]), 0);
+	/* 5000 ns: 2 + 0 + 0 + 1 + 0, and 2 more for .7 and the first .4. */
+	assert_int_equal(out_weights(f->agg, OUT_WALL, false, own), 0);
+	for (size_t i = 0; i < 6; i++)
+		assert_int_equal(own[i], want[i]);
+}
+
+static void rounds_each_entry_to_its_own_total(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t own[4];
+	uint32_t a = add_entry(f);
+	uint32_t b = add_entry(f);
+
+	aggregate_charge(f->agg, a, wall(300), 0);
+	aggregate_charge(f->agg, b, wall(300), 0);
+	add_node(f, a, 1, wall(100), 0);
+	add_node(f, b, 1, wall(300), 0);
+	assert_int_equal(out_weights(f->agg, OUT_WALL, false, own), 0);
+	/* Nodes are in the order of their making: a, b, a's frame, b's. */
+	assert_int_equal(own[0] + own[2], 0);
+	assert_int_equal(own[1] + own[3], 1);
+}
+
+static void adds_up_to_the_total_whatever_the_parts(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t own[1001], sum = 0, gil = 0, total_ns = 0, seed = 1;
+	uint32_t entry = add_entry(f);
+
+	for (int32_t i = 0; i < 1000; i++) {
+		seed = seed * 6364136223846793005u + 1442695040888963407u;
+		total_ns += seed >> 50;
+		add_node(f, entry, i, wall(seed >> 50), seed >> 50);
 	}
+	assert_int_equal(out_weights(f->agg, OUT_WALL, false, own), 0);
+	for (size_t i = 0; i < 1001; i++)
+		sum += own[i];
+	assert_int_equal(out_weights(f->agg, OUT_GIL, false, own), 0);
+	for (size_t i = 0; i < 1001; i++)
+		gil += own[i];
+	assert_int_equal(sum, (total_ns + 500) / 1000);
+	assert_int_equal(gil, sum);
 }
 
-static void sample(struct bill *bill, uint32_t node, uint64_t since_ns,
-		   uint64_t now_ns, uint64_t cpu_ns, bool running)
+static void is_content_with_an_empty_tree(void **state)
 {
-	struct charge charges[WEIGH_CHARGES];
+	struct fixture *f = *state;
+	uint64_t own[1] = { 77 };
 
-	book(bill, charges,
-	     weigh_sample(&bill->w, node, since_ns, now_ns, cpu_ns, running,
-			  charges));
+	assert_int_equal(out_weights(f->agg, OUT_WALL, false, own), 0);
+	assert_int_equal(own[0], 77);
 }
 
-static void end(struct bill *bill, uint64_t end_ns, uint64_t cpu_ns)
-{
-	struct charge charges[WEIGH_CHARGES];
-
-	book(bill, charges, weigh_end(&bill->w, end_ns, cpu_ns, charges));
-}
-
-static void gives_a_single_sample_the_whole_life(void **state)
-{
-	struct bill bill = { 0 };
-
-	(void)state;
-	weigh_begin(&bill.w, 100 * MS, 0);
-	sample(&bill, A, 103 * MS, 103 * MS, 2 * MS, true);
-	end(&bill, 150 * MS, 40 * MS);
-	assert_int_equal(bill.of[A].wall_ns, 50 * MS);
-	assert_int_equal(bill.of[A].cpu_ns, 40 * MS);
-	assert_int_equal(bill.of[A].samples, 1);
-}
-
-static void cuts_halfway_between_samples_of_a_running_thread(void **state)
-{
-	struct bill bill = { 0 };
-
-	(void)state;
-	weigh_begin(&bill.w, 0, 0);
-	sample(&bill, A, 10 * MS, 10 * MS, 10 * MS, true);
-	sample(&bill, B, 20 * MS, 20 * MS, 20 * MS, true);
-	end(&bill, 30 * MS, 30 * MS);
-	assert_int_equal(bill.of[A].wall_ns, 15 * MS);
-	assert_int_equal(bill.of[B].wall_ns, 15 * MS);
-	assert_int_equal(bill.of[A].cpu_ns, 15 * MS);
-	assert_int_equal(bill.of[B].cpu_ns, 15 * MS);
-}
-
-static void keeps_a_sleeping_stack_until_it_woke(void **state)
-{
-	struct bill bill = { 0 };
-
-	(void)state;
-	weigh_begin(&bill.w, 0, 0);
-	sample(&bill, A, 1 * MS, 2 * MS, 0, false);
-	weigh_stood(&bill.w, 80 * MS);
-	sample(&bill, B, 90 * MS, 90 * MS, 10 * MS, true);
-	end(&bill, 100 * MS, 20 * MS);
-	assert_int_equal(bill.of[A].wall_ns, 80 * MS);
-	assert_int_equal(bill.of[B].wall_ns, 20 * MS);
-}
-
-static void lets_a_sleep_begin_when_the_thread_left_its_cpu(void **state)
-{
-	struct bill bill = { 0 };
-
-	(void)state;
-	weigh_begin(&bill.w, 0, 0);
-	sample(&bill, A, 10 * MS, 10 * MS, 10 * MS, true);
-	sample(&bill, B, 12 * MS, 20 * MS, 12 * MS, false);
-	end(&bill, 50 * MS, 12 * MS);
-	assert_int_equal(bill.of[A].wall_ns, 12 * MS);
-	assert_int_equal(bill.of[B].wall_ns, 38 * MS);
-}
-
-/* Sleeps 40 ms, works 10 ms: each burst is hit once, somewhere. */
-static void gives_a_burst_to_the_sample_that_hit_it(void **state)
-{
-	struct bill bill = { 0 };
-	uint64_t now = 0, cpu = 0;
-
-	(void)state;
-	weigh_begin(&bill.w, 0, 0);
-	for (uint64_t i = 0; i < 10; i++) {
-		sample(&bill, A, now, now + 5 * MS, cpu, false);
-		weigh_stood(&bill.w, now + 40 * MS);
-		sample(&bill, B, now + (40 + i) * MS, now + (40 + i) * MS,
-		       cpu + i * MS, true);
-		now += 50 * MS;
-		cpu += 10 * MS;
-	}
-	end(&bill, now, cpu);
-	assert_int_equal(bill.of[A].wall_ns, 400 * MS);
-	assert_int_equal(bill.of[B].wall_ns, 100 * MS);
-	assert_int_equal(bill.of[B].cpu_ns, 100 * MS);
-}
-
-/* One burst in ten is hit: it stands for all of them. */
-static void carries_bursts_that_were_not_hit_to_the_next_one(void **state)
-{
-	struct bill bill = { 0 };
-	uint64_t now = 0, cpu = 0;
-
-	(void)state;
-	weigh_begin(&bill.w, 0, 0);
-	for (int i = 0; i < 10; i++) {
-		sample(&bill, A, now, now + 1 * MS, cpu, false);
-		weigh_stood(&bill.w, now + 49 * MS);
-		now += 50 * MS;
-		cpu += 1 * MS;
-	}
-	sample(&bill, B, now, now, cpu, true);
-	sample(&bill, A, now, now + 1 * MS, cpu, false);
-	end(&bill, now + 1 * MS, cpu);
-	assert_int_equal(bill.of[A].wall_ns, 491 * MS);
-	assert_int_equal(bill.of[B].wall_ns, 10 * MS);
-	assert_int_equal(bill.of[A].cpu_ns, 0);
-	assert_int_equal(bill.of[B].cpu_ns, 10 * MS);
-}
-
-/* A thread on a full machine runs half of the time. */
-static void gives_the_wait_for_a_cpu_to_both_neighbours(void **state)
-{
-	struct bill bill = { 0 };
-
-	(void)state;
-	weigh_begin(&bill.w, 0, 0);
-	sample(&bill, A, 0, 0, 0, true);
-	sample(&bill, B, 20 * MS, 20 * MS, 10 * MS, true);
-	end(&bill, 20 * MS, 10 * MS);
-	assert_int_equal(bill.of[A].wall_ns, 10 * MS);
-	assert_int_equal(bill.of[B].wall_ns, 10 * MS);
-	assert_int_equal(bill.of[A].cpu_ns, 5 * MS);
-}
-
-/* Known by looks only: it woke between two of them, and slept again elsewhere. */
-static void halves_what_lies_between_two_sleeps(void **state)
-{
-	struct bill bill = { 0 };
-
-	(void)state;
-	weigh_begin(&bill.w, 0, 0);
-	sample(&bill, A, 0, 0, 0, false);
-	weigh_stood(&bill.w, 100 * MS);
-	sample(&bill, B, 200 * MS, 200 * MS, 0, false);
-	end(&bill, 300 * MS, 0);
-	assert_int_equal(bill.of[A].wall_ns, 150 * MS);
-	assert_int_equal(bill.of[B].wall_ns, 150 * MS);
-}
-
-static void charges_cpu_to_stacks_seen_running(void **state)
-{
-	struct bill bill = { 0 };
-
-	(void)state;
-	weigh_begin(&bill.w, 0, 0);
-	sample(&bill, A, 10 * MS, 10 * MS, 10 * MS, true);
-	sample(&bill, B, 20 * MS, 20 * MS, 17 * MS, false);
-	/* It woke and slept again unseen: that waits for the next running one. */
-	sample(&bill, B, 30 * MS, 30 * MS, 18 * MS, false);
-	sample(&bill, C, 40 * MS, 40 * MS, 20 * MS, true);
-	end(&bill, 50 * MS, 26 * MS);
-	assert_int_equal(bill.of[A].cpu_ns, 17 * MS);
-	assert_int_equal(bill.of[B].cpu_ns, 0);
-	assert_int_equal(bill.of[C].cpu_ns, 9 * MS);
-}
-
-static void gives_a_thread_never_seen_running_its_cpu_all_the_same(void **state)
-{
-	struct bill bill = { 0 };
-
-	(void)state;
-	weigh_begin(&bill.w, 0, 5 * MS);
-	sample(&bill, B, 10 * MS, 10 * MS, 6 * MS, false);
-	end(&bill, 20 * MS, 8 * MS);
-	assert_int_equal(bill.of[B].cpu_ns, 3 * MS);
-}
-
-/* The account of a thread that runs elsewhere comes late, and then all at once. */
-static void gives_no_more_time_on_a_cpu_than_there_was(void **state)
-{
-	struct bill bill = { 0 };
-
-	(void)state;
-	weigh_begin(&bill.w, 0, 0);
-	sample(&bill, A, 10 * MS, 10 * MS, 4 * MS, true);
-	sample(&bill, B, 12 * MS, 20 * MS, 12 * MS, false);
-	end(&bill, 20 * MS, 12 * MS);
-	assert_int_equal(bill.of[A].wall_ns, 12 * MS);
-	assert_int_equal(bill.of[A].cpu_ns, 12 * MS);
-	assert_int_equal(bill.of[B].wall_ns, 8 * MS);
-}
-
-static void ends_no_later_than_the_thread(void **state)
-{
-	struct bill bill = { 0 };
-
-	(void)state;
-	weigh_begin(&bill.w, 0, 0);
-	sample(&bill, A, 10 * MS, 40 * MS, 0, false);
-	end(&bill, 30 * MS, 0);
-	assert_int_equal(bill.of[A].wall_ns, 30 * MS);
-}
-
-static void counts_the_ticks_that_a_stack_answered_for(void **state)
-{
-	struct bill bill = { 0 };
-
-	(void)state;
-	weigh_begin(&bill.w, 0, 0);
-	sample(&bill, A, 0, 0, 0, false);
-	weigh_repeat(&bill.w, 7);
-	sample(&bill, B, 10 * MS, 10 * MS, 0, false);
-	end(&bill, 20 * MS, 0);
-	assert_int_equal(bill.of[A].samples, 8);
-	assert_int_equal(bill.of[B].samples, 1);
-}
-
-static void charges_nothing_without_a_sample(void **state)
-{
-	struct charge charges[WEIGH_CHARGES];
-	struct weigh w;
-
-	(void)state;
-	weigh_begin(&w, 0, 0);
-	assert_int_equal(weigh_end(&w, 10 * MS, 5 * MS, charges), 0);
-}
-
-/* Whatever comes: wall adds up to the life, CPU to the account. */
-static void adds_up_whatever_comes(void **state)
-{
-	(void)state;
-	srandom(7);
-	for (int round = 0; round < 2000; round++) {
-		uint64_t birth = 100 + (uint64_t)random() % 1000;
-		uint64_t now = birth;
-		uint64_t cpu = (uint64_t)random() % 50, base = cpu;
-		uint64_t wall_sum = 0, cpu_sum = 0;
-		struct bill bill = { 0 };
-
-		weigh_begin(&bill.w, birth, base);
-		for (int i = 1 + (int)(random() % 9); i > 0; i--) {
-			uint64_t since;
-
-			now += (uint64_t)random() % 100;
-			since = now - (uint64_t)random() % 50;
-			cpu += (uint64_t)random() % 30;
-			if (random() % 3 == 0)
-				weigh_stood(&bill.w,
-					    now - (uint64_t)random() % 40);
-			sample(&bill, A + (uint32_t)(random() % 3), since, now,
-			       cpu, random() % 2);
-		}
-		now += (uint64_t)random() % 100;
-		cpu += (uint64_t)random() % 30;
-		end(&bill, now, cpu);
-		for (int i = A; i < NODES; i++) {
-			wall_sum += bill.of[i].wall_ns;
-			cpu_sum += bill.of[i].cpu_ns;
-		}
-		assert_int_equal(wall_sum, now - birth);
-		assert_int_equal(cpu_sum, cpu - base);
-	}
-}
-
-static void never_takes_time_back_when_a_clock_does(void **state)
-{
-	struct bill bill = { 0 };
-
-	(void)state;
-	weigh_begin(&bill.w, 100, 50);
-	sample(&bill, A, 90, 90, 40, true);
-	sample(&bill, B, 80, 80, 30, true);
-	end(&bill, 70, 20);
-	assert_int_equal(bill.of[A].wall_ns + bill.of[B].wall_ns, 0);
-	assert_int_equal(bill.of[A].cpu_ns + bill.of[B].cpu_ns, 0);
-}
+#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(gives_a_single_sample_the_whole_life),
-		cmocka_unit_test(
-			cuts_halfway_between_samples_of_a_running_thread),
-		cmocka_unit_test(keeps_a_sleeping_stack_until_it_woke),
-		cmocka_unit_test(
-			lets_a_sleep_begin_when_the_thread_left_its_cpu),
-		cmocka_unit_test(gives_a_burst_to_the_sample_that_hit_it),
-		cmocka_unit_test(
-			carries_bursts_that_were_not_hit_to_the_next_one),
-		cmocka_unit_test(gives_the_wait_for_a_cpu_to_both_neighbours),
-		cmocka_unit_test(halves_what_lies_between_two_sleeps),
-		cmocka_unit_test(charges_cpu_to_stacks_seen_running),
-		cmocka_unit_test(gives_no_more_time_on_a_cpu_than_there_was),
-		cmocka_unit_test(ends_no_later_than_the_thread),
-		cmocka_unit_test(
-			gives_a_thread_never_seen_running_its_cpu_all_the_same),
-		cmocka_unit_test(counts_the_ticks_that_a_stack_answered_for),
-		cmocka_unit_test(charges_nothing_without_a_sample),
-		cmocka_unit_test(adds_up_whatever_comes),
-		cmocka_unit_test(never_takes_time_back_when_a_clock_does),
+		TEST(takes_the_currency_that_is_asked_for),
+		TEST(takes_the_base_when_that_is_asked_for),
+		TEST(gives_what_rounding_took_to_the_largest_remainders),
+		TEST(rounds_each_entry_to_its_own_total),
+		TEST(adds_up_to_the_total_whatever_the_parts),
+		TEST(is_content_with_an_empty_tree),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

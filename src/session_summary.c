@@ -3,16 +3,16 @@
 #include <string.h>
 
 #include "linux/clock.h"
-#include "profile/out.h"
 #include "profile/summary.h"
 #include "session_internal.h"
 
-/* What a run has to say: progress, views, the summary. */
+/* What a run has to say: progress, the summary. */
 
 static const char *const value_names[] = {
 	[FORKFLAME_WALL] = "wall",
 	[FORKFLAME_CPU] = "cpu",
 	[FORKFLAME_SAMPLES] = "samples",
+	[FORKFLAME_GIL] = "gil",
 };
 
 static void count_verdicts(const struct forkflame *ff,
@@ -55,22 +55,6 @@ void forkflame_progress(struct forkflame *ff, struct forkflame_progress *ret)
 	count_verdicts(ff, &progress);
 	memcpy(ret, &progress,
 	       ret->size < sizeof(progress) ? ret->size : sizeof(progress));
-}
-
-bool forkflame_process(struct forkflame *ff, uint32_t index,
-		       struct forkflame_process *ret)
-{
-	struct forkflame_process process = { .size = ret->size };
-
-	if (index >= ff->processes.n)
-		return false;
-	if (ff->processes.at[index]) {
-		process.pid = ff->processes.at[index]->pid;
-		process.has_samples = ff->processes.at[index]->samples > 0;
-	}
-	memcpy(ret, &process,
-	       ret->size < sizeof(process) ? ret->size : sizeof(process));
-	return true;
 }
 
 static void json_id(const struct forkflame *ff, struct json *j, const char *key,
@@ -179,6 +163,26 @@ static int write_str(struct str *s, forkflame_write_fn write, void *ctx)
 	return r;
 }
 
+void session_summary_json(const struct forkflame *ff,
+			  enum forkflame_value value, bool members,
+			  struct str *to)
+{
+	struct summary summary = summary_of(ff, value);
+	struct json j = { .to = to };
+
+	json_open(&j, '{');
+	summary_json(&summary, &j);
+	if (members) {
+		json_key(&j, "members");
+		json_open(&j, '[');
+		for (size_t i = 0; i < ff->processes.n; i++)
+			if (ff->processes.at[i])
+				json_member(ff, ff->processes.at[i], &j);
+		json_close(&j, ']');
+	}
+	json_close(&j, '}');
+}
+
 int forkflame_summary(struct forkflame *ff,
 		      enum forkflame_summary_format format,
 		      enum forkflame_value value, forkflame_write_fn write,
@@ -186,51 +190,12 @@ int forkflame_summary(struct forkflame *ff,
 {
 	struct summary summary = summary_of(ff, value);
 	struct str text = { 0 };
-	struct json j = { .to = &text };
 
 	if (format == FORKFLAME_TEXT) {
 		summary_text(&summary, &text);
-		return write_str(&text, write, ctx);
+	} else {
+		session_summary_json(ff, value, true, &text);
+		str_puts(&text, "\n");
 	}
-	json_open(&j, '{');
-	summary_json(&summary, &j);
-	json_key(&j, "members");
-	json_open(&j, '[');
-	for (size_t i = 0; i < ff->processes.n; i++)
-		if (ff->processes.at[i])
-			json_member(ff, ff->processes.at[i], &j);
-	json_close(&j, ']');
-	json_close(&j, '}');
-	str_puts(&text, "\n");
 	return write_str(&text, write, ctx);
-}
-
-int forkflame_write(struct forkflame *ff, const struct forkflame_view *view,
-		    forkflame_write_fn write, void *ctx)
-{
-	static const enum out_value values[] = {
-		[FORKFLAME_WALL] = OUT_WALL,
-		[FORKFLAME_CPU] = OUT_CPU,
-		[FORKFLAME_SAMPLES] = OUT_SAMPLES,
-	};
-	struct summary summary = summary_of(ff, view->value);
-	struct out_options options = {
-		.value = values[view->value],
-		.only = view->only < 0 ? AGGREGATE_NONE : (uint32_t)view->only,
-		.title = view->title,
-	};
-	struct str text = { 0 };
-	struct json j = { .to = &text };
-	int r;
-
-	if (view->format == FORKFLAME_COLLAPSED)
-		return out_collapsed(ff->agg, &options, write, ctx);
-	json_open(&j, '{');
-	summary_json(&summary, &j);
-	json_close(&j, '}');
-	options.summary = text.at;
-	r = text.failed ? -ENOMEM
-			: out_flamegraph(ff->agg, &options, write, ctx);
-	str_free(&text);
-	return r;
 }

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/options_parse.h"
+#include "cli/words.h"
+
+#define HZ_MAX 20000
+
+static const struct option long_options[] = {
+	{ "pid", required_argument, NULL, 'p' },
+	{ "duration", required_argument, NULL, 'd' },
+	{ "rate", required_argument, NULL, 'r' },
+	{ "events", required_argument, NULL, OPT_EVENTS },
+	{ "oncpu", required_argument, NULL, OPT_ONCPU },
+	{ "stats", required_argument, NULL, OPT_STATS },
+	{ "rotate", required_argument, NULL, OPT_ROTATE },
+	OPTIONS_OF_VIEWS,
+	{ NULL, 0, NULL, 0 },
+};
+
+static const struct word sources[] = {
+	{ "auto", FORKFLAME_EVENTS_AUTO },
+	{ "connector", FORKFLAME_EVENTS_CONNECTOR },
+	{ "children", FORKFLAME_EVENTS_CHILDREN },
+	{ NULL, 0 },
+};
+
+static const struct word runners[] = {
+	{ "auto", FORKFLAME_ONCPU_AUTO },
+	{ "switches", FORKFLAME_ONCPU_SWITCHES },
+	{ "runcounts", FORKFLAME_ONCPU_RUNCOUNTS },
+	{ NULL, 0 },
+};
+
+/* An age ("60s", "5m") or a size ("100M"; a bare number is one of seconds). */
+static const char *take_rotate(struct options *ret, const char *value)
+{
+	uint64_t ns;
+
+	if (words_seconds(value, &ns) && ns) {
+		ret->run.rotate_ns = ns;
+		return NULL;
+	}
+	return words_bytes(value, &ret->run.rotate_bytes)
+		       ? NULL
+		       : "is neither a time (60s) nor a size (100M)";
+}
+
+/* One option. Returns NULL, or what is wrong, for "'VALUE' %s". */
+static const char *take_option(struct parsing *parsing, int opt,
+			       const char *value)
+{
+	struct options *ret = parsing->options;
+	double number;
+	int word;
+
+	switch (opt) {
+	case 'p':
+		return words_pids(value, ret->pids, &ret->n_pids)
+			       ? NULL
+			       : "is no process number";
+	case 'd':
+		return words_seconds(value, &ret->run.duration_ns) &&
+				       ret->run.duration_ns
+			       ? NULL
+			       : "is no duration in seconds";
+	case 'r':
+		if (!words_number(value, true, &number) || number < 0.1 ||
+		    number > HZ_MAX)
+			return "is no rate from 0.1 to 20000 Hz";
+		ret->run.interval_ns = (uint64_t)(1e9 / number);
+		return NULL;
+	case OPT_STATS:
+		ret->stats = value;
+		return NULL;
+	case OPT_ROTATE:
+		return take_rotate(ret, value);
+	case OPT_EVENTS:
+		word = words_value(sources, value);
+		ret->run.events = word;
+		return word >= 0 ? NULL
+				 : "is no source: auto, connector or children";
+	case OPT_ONCPU:
+		word = words_value(runners, value);
+		ret->run.oncpu = word;
+		return word >= 0 ? NULL
+				 : "is no source: auto, switches or runcounts";
+	default:
+		return options_take_view(parsing, opt, value);
+	}
+}
+
+/* What does not go together. NULL: nothing is wrong. */
+static const char *contradiction(const struct options *ret)
+{
+	bool out = ret->output && !strcmp(ret->output, "-");
+	bool rotate = ret->run.rotate_ns || ret->run.rotate_bytes;
+
+	if (ret->command && ret->n_pids)
+		return "either a command or -p PID, not both";
+	if (!ret->command && !ret->n_pids)
+		return "what is to be profiled? Give a command, or -p PID";
+	if (ret->split && out)
+		return "a file a process cannot go to standard output";
+	if (ret->split && ret->recording)
+		return "a recording is one file of all processes; "
+		       "'forkflame report -ff' makes a view a process of it";
+	if (rotate && (!ret->recording || out))
+		return "only a recording (-o NAME.ff) can be rotated";
+	return NULL;
+}
+
+enum options_result options_record(int argc, char *argv[], struct options *ret,
+				   char *message, size_t len)
+{
+	struct parsing parsing = { .options = ret };
+	const char *wrong;
+	int opt;
+
+	optind = 0; /* glibc and musl: begin anew */
+	opterr = 0;
+	while ((opt = getopt_long(argc, argv, "+:p:d:r:" SHORT_OF_VIEWS,
+				  long_options, NULL)) != -1) {
+		if (opt == 'h' || opt == OPT_HELP)
+			return OPTIONS_HELP;
+		if (opt == OPT_VERSION)
+			return OPTIONS_VERSION;
+		wrong = opt == ':' ? "needs a value"
+				   : take_option(&parsing, opt, optarg);
+		if (wrong) {
+			(void)snprintf(message, len, "option: '%s' %s",
+				       opt == ':' || opt == '?' || !optarg
+					       ? argv[optind - 1]
+					       : optarg,
+				       wrong);
+			return OPTIONS_BAD;
+		}
+	}
+	options_settle_view(&parsing, ret->output && !strcmp(ret->output, "-")
+					      ? FORKFLAME_COLLAPSED
+					      : FORKFLAME_FLAMEGRAPH);
+	if (optind < argc)
+		ret->command = argv + optind;
+	wrong = contradiction(ret);
+	if (!wrong)
+		return OPTIONS_RECORD;
+	(void)snprintf(message, len, "%s", wrong);
+	return OPTIONS_BAD;
+}

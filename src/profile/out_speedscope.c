@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <stdbool.h>
+
+#include "base/nsec.h"
+#include "profile/out.h"
+#include "profile/timeline.h"
+
+/*
+ * One profile a thread, of samples with weights. speedscope draws them one
+ * after the other, each as wide as it weighs, so that a place on the time axis
+ * is what has been written before it. All profiles begin with the recording, or
+ * with the time that is asked for: an empty stack stands for time before the
+ * birth of a thread, and for gaps.
+ *
+ * Some slices weigh more than their place is wide (see struct slice). Such a
+ * one reaches back into the gap before it, and if there is none, pushes on what
+ * follows, which finds back to its place at the next gap. So every weight is
+ * exact, and every place as good as it can be then.
+ */
+
+struct view {
+	struct timeline tl;
+	struct sink sink;
+	enum out_value value;
+	struct str name;
+	/* Of the thread that is being written. */
+	struct VEC(uint64_t) weights;
+	uint32_t stack; /* of the last of them */
+	uint64_t cursor_ns;
+	uint64_t total;
+	/* The one that worked most is shown first. */
+	uint32_t profiles, busiest;
+	uint64_t busiest_ns;
+};
+
+static int add_stack(struct view *v, uint32_t stack)
+{
+	int r;
+
+	if (stack != STACKS_NONE && stack != STACKS_EMPTY) {
+		r = timeline_stack(&v->tl, stack);
+		if (r)
+			return r;
+	}
+	json_open(&v->sink.json, '[');
+	/* Frame 0 is ours, for stacks without any. */
+	if (stack == STACKS_EMPTY)
+		sink_u64(&v->sink, 0);
+	else if (stack != STACKS_NONE)
+		for (size_t i = 0; i < v->tl.frames.n; i++)
+			sink_u64(&v->sink, v->tl.frames.at[i] + 1ull);
+	json_close(&v->sink.json, ']');
+	return sink_pass(&v->sink);
+}
+
+/* One sample; with the stack of the one before it, it is part of that. */
+static int add_sample(struct view *v, uint32_t stack, uint64_t weight)
+{
+	if (!weight)
+		return 0;
+	v->total += weight;
+	if (v->weights.n && v->stack == stack) {
+		v->weights.at[v->weights.n - 1] += weight;
+		return 0;
+	}
+	if (!vec_push(&v->weights, weight))
+		return -ENOMEM;
+	v->stack = stack;
+	return add_stack(v, stack);
+}
+
+/* A slice in nanoseconds, at its place on the axis. */
+static int add_slice(struct view *v, const struct slice *slices, size_t n,
+		     size_t i)
+{
+	uint64_t wall_ns = slices[i].weight.wall_ns;
+	uint64_t amount = timeline_amount(&slices[i], v->value);
+	uint64_t begin_ns = nsec_since(timeline_until(slices, n, i), wall_ns);
+	uint64_t gap_ns = nsec_since(begin_ns, v->cursor_ns);
+	int r;
+
+	r = add_sample(v, STACKS_NONE, gap_ns);
+	if (!r)
+		r = add_sample(v, slices[i].seen.stack, amount);
+	if (!r)
+		r = add_sample(v, STACKS_NONE, nsec_since(wall_ns, amount));
+	v->cursor_ns += gap_ns + (wall_ns > amount ? wall_ns : amount);
+	return r;
+}
+
+static int add_samples(struct view *v, const struct slice *slices, size_t n)
+{
+	int r = 0;
+
+	json_key(&v->sink.json, "samples");
+	json_open(&v->sink.json, '[');
+	for (size_t i = 0; !r && i < n; i++) {
+		if (v->value == OUT_SAMPLES)
+			r = add_sample(v, slices[i].seen.stack,
+				       slices[i].weight.samples);
+		else
+			r = add_slice(v, slices, n, i);
+	}
+	json_close(&v->sink.json, ']');
+	json_key(&v->sink.json, "weights");
+	json_open(&v->sink.json, '[');
+	for (size_t i = 0; !r && i < v->weights.n; i++) {
+		sink_u64(&v->sink, v->weights.at[i]);
+		r = sink_pass(&v->sink);
+	}
+	json_close(&v->sink.json, ']');
+	return r;
+}
+
+static int add_thread(void *ctx, uint32_t thread, const struct slice *slices,
+		      size_t n)
+{
+	struct view *v = ctx;
+	struct json *j = &v->sink.json;
+	const struct history *h = v->tl.history;
+	const struct past_thread *t = &h->threads.at[thread];
+	uint64_t cpu_ns = 0;
+	int r;
+
+	for (size_t i = 0; i < n; i++)
+		cpu_ns += slices[i].weight.cpu_ns;
+	if (cpu_ns > v->busiest_ns) {
+		v->busiest_ns = cpu_ns;
+		v->busiest = v->profiles;
+	}
+	v->profiles++;
+	v->weights.n = 0;
+	v->cursor_ns = v->tl.selection.query->since_ns;
+	v->total = 0;
+	str_clear(&v->name);
+	timeline_process_name(h, t->process, t->image, &v->name);
+	str_puts(&v->name, " / ");
+	timeline_thread_name(h, thread, &v->name);
+	if (v->name.failed)
+		return -ENOMEM;
+
+	json_open(j, '{');
+	json_put_text(j, "type", "sampled");
+	json_key(j, "name");
+	json_string(j, v->name.at, v->name.len);
+	json_put_text(j, "unit",
+		      v->value == OUT_SAMPLES ? "none" : "nanoseconds");
+	r = add_samples(v, slices, n);
+	json_put_u64(j, "startValue", 0);
+	json_put_u64(j, "endValue", v->total);
+	json_close(j, '}');
+	return r ? r : sink_pass(&v->sink);
+}
+
+static int add_frames(struct view *v)
+{
+	const struct strtab *strings = v->tl.history->strings;
+	uint32_t n = stacks_frame_count(filter_stacks(v->tl.filter));
+	struct json *j = &v->sink.json;
+	int r = 0;
+
+	json_key(j, "shared");
+	json_open(j, '{');
+	json_key(j, "frames");
+	json_open(j, '[');
+	json_open(j, '{');
+	json_put_text(j, "name", TIMELINE_NO_FRAMES);
+	json_close(j, '}');
+	for (uint32_t i = 0; !r && i < n; i++) {
+		struct frame frame = timeline_frame(&v->tl, i);
+
+		json_open(j, '{');
+		json_key(j, "name");
+		/* Of FRAMES_FILES only the file is left. */
+		sink_id(&v->sink, strings,
+			frame.function ? frame.function : frame.file);
+		if (frame.file) {
+			json_key(j, "file");
+			sink_id(&v->sink, strings, frame.file);
+		}
+		if (frame.line > 0)
+			json_put_u64(j, "line", (uint64_t)frame.line);
+		json_close(j, '}');
+		r = sink_pass(&v->sink);
+	}
+	json_close(j, ']');
+	json_close(j, '}');
+	return r;
+}
+
+int out_speedscope(const struct history *h, const struct query *query,
+		   const struct out_options *options, out_write write,
+		   void *ctx)
+{
+	struct view v = { .value = options->value };
+	struct json *j = &v.sink.json;
+	int r;
+
+	sink_open(&v.sink, write, ctx);
+	r = timeline_open(&v.tl, h, query);
+	if (r)
+		goto out;
+	json_open(j, '{');
+	json_put_text(j, "$schema",
+		      "https://www.speedscope.app/file-format-schema.json");
+	json_put_text(j, "exporter", "forkflame");
+	if (options->title)
+		json_put_text(j, "name", options->title);
+	json_key(j, "profiles");
+	json_open(j, '[');
+	r = timeline_threads(&v.tl, add_thread, &v);
+	json_close(j, ']');
+	if (!r)
+		r = add_frames(&v);
+	json_put_u64(j, "activeProfileIndex", v.busiest);
+	json_close(j, '}');
+	str_puts(&v.sink.text, "\n");
+	if (!r)
+		r = sink_end(&v.sink);
+out:
+	timeline_close(&v.tl);
+	sink_free(&v.sink);
+	str_free(&v.name);
+	vec_free(&v.weights);
+	return r;
+}

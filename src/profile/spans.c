@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "profile/spans.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+int spans_init(struct spans *spans, uint64_t from_ns, uint64_t until_ns,
+	       uint32_t threads, size_t most)
+{
+	uint64_t length = until_ns > from_ns ? until_ns - from_ns : 0;
+	size_t bytes = ((size_t)threads + 1) * sizeof(*spans->last);
+
+	*spans = (struct spans){ .from_ns = from_ns,
+				 .tick_ns = length / SPANS_CELLS / SPANS_CELL,
+				 .coarsest_ns =
+					 length / SPANS_COARSEST / SPANS_CELL,
+				 .threads = threads,
+				 .most = most };
+	if (!spans->tick_ns)
+		spans->tick_ns = 1;
+	spans->last = malloc(bytes);
+	if (!spans->last)
+		return -ENOMEM;
+	memset(spans->last, 0xff, bytes);
+	return 0;
+}
+
+void spans_free(struct spans *spans)
+{
+	vec_free(&spans->at);
+	map_free(&spans->newest);
+	free(spans->last);
+	spans->last = NULL;
+}
+
+static bool is_same(const struct span *a, const struct span *b)
+{
+	return a->thread == b->thread && a->stack == b->stack &&
+	       a->state == b->state;
+}
+
+static uint32_t cell_of(const struct span *span)
+{
+	return span->start / SPANS_CELL;
+}
+
+static bool in_one_cell(const struct span *span)
+{
+	return (span->end - 1) / SPANS_CELL == cell_of(span);
+}
+
+/*
+ * Not of its cell: the slices of a thread come in the order of time, so that
+ * only its newest cell is ever looked for. A small map is a fast one.
+ */
+static uint64_t place_key(const struct span *span)
+{
+	return map_mix((uint64_t)span->thread << 32 | span->stack, span->state);
+}
+
+static void join(struct span *to, const struct span *span)
+{
+	if (span->start < to->start)
+		to->start = span->start;
+	if (span->end > to->end)
+		to->end = span->end;
+	to->weight.wall_ns += span->weight.wall_ns;
+	to->weight.cpu_ns += span->weight.cpu_ns;
+	to->weight.samples += span->weight.samples;
+	to->gil_ns += span->gil_ns;
+}
+
+/*
+ * The span that @span can become a part of; SPANS_NONE: none. One that has
+ * grown beyond its cell since it was put into the map, or that only has the
+ * same key, is none.
+ */
+static uint32_t find_place(const struct spans *spans, const struct span *span)
+{
+	uint32_t last = spans->last[span->thread];
+	const struct span *other;
+	uint64_t found;
+
+	if (last != SPANS_NONE) {
+		other = &spans->at.at[last];
+		if (is_same(other, span) && span->start <= other->end + 1)
+			return last;
+	}
+	if (!in_one_cell(span) ||
+	    !map_get(&spans->newest, place_key(span), &found))
+		return SPANS_NONE;
+	other = &spans->at.at[found];
+	return is_same(other, span) && in_one_cell(other) &&
+			       cell_of(other) == cell_of(span)
+		       ? (uint32_t)found
+		       : SPANS_NONE;
+}
+
+/* A slice ends where the next one of its thread begins. */
+static void end_last(struct spans *spans, const struct span *span)
+{
+	uint32_t last = spans->last[span->thread];
+	struct span *other = last == SPANS_NONE ? NULL : &spans->at.at[last];
+
+	if (other && other->end > span->start)
+		other->end = span->start > other->start ? span->start
+							: other->start + 1;
+}
+
+static int put(struct spans *spans, const struct span *span)
+{
+	uint32_t place = find_place(spans, span);
+
+	if (place != SPANS_NONE) {
+		join(&spans->at.at[place], span);
+	} else {
+		end_last(spans, span);
+		place = (uint32_t)spans->at.n;
+		if (place == SPANS_NONE || !vec_push(&spans->at, *span))
+			return -ENOMEM;
+		if (in_one_cell(span) &&
+		    !map_put(&spans->newest, place_key(span), place))
+			return -ENOMEM;
+	}
+	spans->last[span->thread] = place;
+	return 0;
+}
+
+/* Make a tick twice as long. */
+static int double_tick(struct spans *spans)
+{
+	struct span *old = spans->at.at;
+	size_t n = spans->at.n;
+	int r = 0;
+
+	memset(&spans->at, 0, sizeof(spans->at));
+	memset(spans->last, 0xff, spans->threads * sizeof(*spans->last));
+	map_clear(&spans->newest);
+	spans->tick_ns *= 2;
+	for (size_t i = 0; !r && i < n; i++) {
+		old[i].start /= 2;
+		old[i].end = old[i].end / 2 + (old[i].end & 1);
+		r = put(spans, &old[i]);
+	}
+	free(old);
+	return r;
+}
+
+static int coarsen(struct spans *spans)
+{
+	uint64_t most = spans->most / 4 * 3;
+	int r;
+
+	do {
+		r = double_tick(spans);
+	} while (!r && spans->at.n > most &&
+		 spans->tick_ns < spans->coarsest_ns);
+	/* What cannot be joined further is kept, rather than tried for ever. */
+	if (spans->at.n > most)
+		spans->most += spans->most / 2;
+	return r;
+}
+
+static uint8_t state_of(const struct seen *seen)
+{
+	if (seen->gil == GIL_WAITED || seen->wait == WAIT_GIL)
+		return SPAN_GIL_WAIT;
+	if (seen->run == RUN_ON_CPU)
+		return SPAN_ON_CPU;
+	return seen->run == RUN_STOPPED ? SPAN_STOPPED : SPAN_IDLE;
+}
+
+static uint32_t tick_at(const struct spans *spans, uint64_t at_ns)
+{
+	uint64_t tick = at_ns > spans->from_ns
+				? (at_ns - spans->from_ns) / spans->tick_ns
+				: 0;
+	uint64_t most = (uint64_t)SPANS_CELLS * SPANS_CELL * 2;
+
+	return (uint32_t)(tick < most ? tick : most);
+}
+
+int spans_add(struct spans *spans, const struct slice *slice, uint32_t stack)
+{
+	struct span span = { .thread = slice->thread,
+			     .stack = stack,
+			     .state = state_of(&slice->seen),
+			     .weight = slice->weight };
+	int r;
+
+	span.start = tick_at(spans, slice->start_ns);
+	span.end = tick_at(spans, slice->start_ns + slice->weight.wall_ns);
+	if (span.end <= span.start)
+		span.end = span.start + 1;
+	if (slice->seen.gil == GIL_HELD)
+		span.gil_ns = slice->weight.wall_ns;
+	r = put(spans, &span);
+	if (!r && spans->at.n > spans->most)
+		r = coarsen(spans);
+	return r;
+}
+
+static int compare(const void *a, const void *b)
+{
+	const struct span *x = a, *y = b;
+
+	if (x->thread != y->thread)
+		return x->thread < y->thread ? -1 : 1;
+	if (x->start != y->start)
+		return x->start < y->start ? -1 : 1;
+	if (x->stack != y->stack)
+		return x->stack < y->stack ? -1 : 1;
+	return (int)x->state - (int)y->state;
+}
+
+void spans_sort(struct spans *spans)
+{
+	if (spans->at.n)
+		qsort(spans->at.at, spans->at.n, sizeof(*spans->at.at),
+		      compare);
+}

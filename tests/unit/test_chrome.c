@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include "timelinetest.h"
+
+static void merges_a_call_over_slices_whatever_its_line(void **state)
+{
+	struct query query = QUERY_ALL;
+	struct maker m = { 0 };
+	struct past p = { 0 };
+	uint32_t t = timeline_begin(&m);
+	struct str text;
+
+	(void)state;
+	maker_busy(&m, t, 10, 10, maker_stack(&m, "a.py:main:1;a.py:f:2"));
+	maker_busy(&m, t, 20, 10, maker_stack(&m, "a.py:main:1;a.py:f:3"));
+	maker_idle(&m, t, 30, 10, maker_stack(&m, "a.py:main:1"), WAIT_PIPE);
+	timeline_take(&p, &m, 40);
+	text = timeline_view(out_chrome, &p, &query, OUT_WALL);
+	assert_string_equal(
+		text.at,
+		"{\"displayTimeUnit\":\"ms\",\"otherData\":"
+		"{\"exporter\":\"forkflame\",\"title\":\"t\"},"
+		"\"traceEvents\":[\n"
+		"{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":100,"
+		"\"tid\":100,\"args\":{\"name\":\"100 python3 a.py\"}},\n"
+		"{\"ph\":\"M\",\"name\":\"process_sort_index\",\"pid\":100,"
+		"\"tid\":100,\"args\":{\"sort_index\":0}},\n"
+		"{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":100,"
+		"\"tid\":100,\"args\":{\"name\":\"100 Main\"}},\n"
+		"{\"ph\":\"X\",\"pid\":100,\"tid\":100,\"name\":\"main\","
+		"\"ts\":10000,\"dur\":30000,\"args\":{\"file\":\"a.py\","
+		"\"line\":1,\"self_wall_us\":10000,\"self_cpu_us\":0,"
+		"\"self_samples\":1}},\n"
+		"{\"ph\":\"X\",\"pid\":100,\"tid\":100,\"name\":\"f\","
+		"\"ts\":10000,\"dur\":20000,\"args\":{\"file\":\"a.py\","
+		"\"self_wall_us\":20000,\"self_cpu_us\":20000,"
+		"\"self_samples\":2}}]}\n");
+	str_free(&text);
+	past_free(&p);
+}
+
+static void tells_functions_of_one_file_apart(void **state)
+{
+	struct query query = QUERY_ALL;
+	struct maker m = { 0 };
+	struct past p = { 0 };
+	uint32_t t = timeline_begin(&m);
+	struct str text;
+
+	(void)state;
+	maker_busy(&m, t, 0, 10, maker_stack(&m, "a.py:f:2"));
+	maker_busy(&m, t, 10, 10, maker_stack(&m, "a.py:g:2"));
+	maker_busy(&m, t, 20, 10, maker_stack(&m, "b.py:g:2"));
+	timeline_take(&p, &m, 30);
+	text = timeline_view(out_chrome, &p, &query, OUT_WALL);
+	assert_int_equal(timeline_count(text.at, "\"ph\":\"X\""), 3);
+	str_free(&text);
+	past_free(&p);
+}
+
+static void ends_calls_where_there_is_a_gap(void **state)
+{
+	struct query query = QUERY_ALL;
+	struct maker m = { 0 };
+	struct past p = { 0 };
+	uint32_t t = timeline_begin(&m);
+	uint32_t f = maker_stack(&m, "a.py:f:2");
+	struct str text;
+
+	(void)state;
+	maker_busy(&m, t, 0, 10, f);
+	maker_flush(&m, 10); /* or they would be one slice */
+	maker_busy(&m, t, 20, 10, f);
+	timeline_take(&p, &m, 30);
+	text = timeline_view(out_chrome, &p, &query, OUT_WALL);
+	assert_has(&text, "\"ts\":0,\"dur\":10000");
+	assert_has(&text, "\"ts\":20000,\"dur\":10000");
+	str_free(&text);
+	past_free(&p);
+}
+
+static void tells_recursion_from_one_call(void **state)
+{
+	struct query query = QUERY_ALL;
+	struct maker m = { 0 };
+	struct past p = { 0 };
+	uint32_t t = timeline_begin(&m);
+	struct str text;
+
+	(void)state;
+	maker_busy(&m, t, 0, 10, maker_stack(&m, "a.py:f:2"));
+	maker_busy(&m, t, 10, 10, maker_stack(&m, "a.py:f:2;a.py:f:2"));
+	timeline_take(&p, &m, 20);
+	text = timeline_view(out_chrome, &p, &query, OUT_WALL);
+	assert_has(&text, "\"ts\":0,\"dur\":20000");
+	assert_has(&text, "\"ts\":10000,\"dur\":10000");
+	assert_int_equal(timeline_count(text.at, "\"ph\":\"X\""), 2);
+	str_free(&text);
+	past_free(&p);
+}
+
+static void keeps_nanoseconds(void **state)
+{
+	struct slice slice = {
+		.start_ns = 1001,
+		.seen = { .run = RUN_ON_CPU },
+		.weight = { .wall_ns = 2050, .cpu_ns = 7, .samples = 1 }
+	};
+	struct query query = QUERY_ALL;
+	struct maker m = { 0 };
+	struct past p = { 0 };
+	struct str text;
+
+	(void)state;
+	slice.thread = timeline_begin(&m);
+	slice.seen.stack = maker_stack(&m, "a.py:f:2");
+	maker_slice(&m, &slice);
+	timeline_take(&p, &m, 10);
+	text = timeline_view(out_chrome, &p, &query, OUT_WALL);
+	assert_has(&text, "\"ts\":1.001,\"dur\":2.05,");
+	assert_has(&text, "\"self_wall_us\":2.05,\"self_cpu_us\":0.007,");
+	str_free(&text);
+	past_free(&p);
+}
+
+static void weighs_what_the_history_weighs(void **state)
+{
+	const struct past *p = *state;
+	struct query query = QUERY_ALL;
+	struct str text = timeline_view(out_chrome, p, &query, OUT_WALL);
+
+	assert_true(timeline_sum(text.at, "\"self_wall_us\":") * 1000 ==
+		    (double)p->h->total.wall_ns);
+	assert_true(timeline_sum(text.at, "\"self_cpu_us\":") * 1000 ==
+		    (double)p->h->total.cpu_ns);
+	assert_true(timeline_sum(text.at, "\"self_samples\":") ==
+		    (double)p->h->total.samples);
+	assert_utf8(&text);
+	str_free(&text);
+}
+
+static void gives_a_pid_that_is_used_again_a_number_of_its_own(void **state)
+{
+	const struct past *p = *state;
+	struct query query = QUERY_ALL;
+	struct str text = timeline_view(out_chrome, p, &query, OUT_WALL);
+
+	/* 101 + 2^22, its main thread likewise. */
+	assert_has(&text, "\"name\":\"process_name\",\"pid\":4194405,"
+			  "\"tid\":4194405,"
+			  "\"args\":{\"name\":\"101 (2) python3 evil.py");
+	assert_has(&text, "{\"ph\":\"X\",\"pid\":4194405,\"tid\":4194405,");
+	/* The first one, of which only `work` and `get` were seen. */
+	assert_has(&text, "{\"ph\":\"X\",\"pid\":101,\"tid\":101,"
+			  "\"name\":\"work\"");
+	assert_has_not(&text, "\"pid\":101,\"tid\":101,\"name\":\"na");
+	str_free(&text);
+}
+
+static void tells_of_births_execs_and_ends(void **state)
+{
+	const struct past *p = *state;
+	struct query query = QUERY_ALL;
+	struct str text = timeline_view(out_chrome, p, &query, OUT_WALL);
+
+	assert_has(&text, "{\"ph\":\"i\",\"name\":\"fork\",\"pid\":100,"
+			  "\"tid\":100,\"s\":\"p\",\"ts\":100000,"
+			  "\"args\":{\"pid\":101,"
+			  "\"command\":\"python3 app.py\"}}");
+	assert_has(&text, "{\"ph\":\"i\",\"name\":\"exec\",\"pid\":104,"
+			  "\"tid\":104,\"s\":\"p\",\"ts\":500000,"
+			  "\"args\":{\"pid\":104,"
+			  "\"command\":\"/bin/sh -c x\"}}");
+	assert_has(&text, "\"ts\":900000,"
+			  "\"args\":{\"pid\":101,\"status\":\"exit 1\"}}");
+	assert_has(&text, "\"ts\":1500000,"
+			  "\"args\":{\"pid\":102,\"status\":\"signal 9\"}}");
+	/* 103 lives on. */
+	assert_int_equal(timeline_count(text.at, "\"exit\""), 5);
+	str_free(&text);
+}
+
+static void leaves_out_what_happened_at_other_times(void **state)
+{
+	const struct past *p = *state;
+	struct query query = QUERY_ALL;
+	struct str text;
+
+	query.since_ns = 1000 * PAST_MS;
+	query.until_ns = 1400 * PAST_MS;
+	text = timeline_view(out_chrome, p, &query, OUT_WALL);
+	assert_int_equal(timeline_count(text.at, "\"fork\""), 1);
+	assert_int_equal(timeline_count(text.at, "\"exit\""), 1);
+	str_free(&text);
+}
+
+static void returns_what_the_write_function_returned(void **state)
+{
+	const struct past *p = *state;
+	struct query query = QUERY_ALL;
+	struct out_options options = { 0 };
+
+	assert_int_equal(
+		out_chrome(p->h, &query, &options, timeline_refuse, NULL),
+		-ENOSPC);
+}
+
+#define SMALL(test) \
+	cmocka_unit_test_setup_teardown(test, past_setup, past_teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(merges_a_call_over_slices_whatever_its_line),
+		cmocka_unit_test(tells_functions_of_one_file_apart),
+		cmocka_unit_test(ends_calls_where_there_is_a_gap),
+		cmocka_unit_test(tells_recursion_from_one_call),
+		cmocka_unit_test(keeps_nanoseconds),
+		SMALL(weighs_what_the_history_weighs),
+		SMALL(gives_a_pid_that_is_used_again_a_number_of_its_own),
+		SMALL(tells_of_births_execs_and_ends),
+		SMALL(leaves_out_what_happened_at_other_times),
+		SMALL(returns_what_the_write_function_returned),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
