@@ -15,6 +15,7 @@
 #include "linux/denial.h"
 #include "linux/urgency.h"
 #include "session_internal.h"
+#include "session_tids.h"
 
 /* How often the fallback looks for children. */
 #define LOOK_NS (10 * NSEC_PER_MSEC)
@@ -169,6 +170,7 @@ void forkflame_free(struct forkflame *ff)
 	vec_free(&ff->processes);
 	vec_free(&ff->todo);
 	vec_free(&ff->elves);
+	vec_free(&ff->told);
 	vec_free(&ff->due);
 	vec_free(&ff->list);
 	vec_free(&ff->batch);
@@ -215,7 +217,7 @@ int forkflame_add_pid(struct forkflame *ff, pid_t pid)
 
 	ff->err = ERROR_NONE;
 	r = procfs_stat(&ff->fs, pid, &stat, &ff->err);
-	if (r == OUT_GONE || (r == 0 && stat.state == 'Z'))
+	if (r == OUT_GONE || (r == 0 && session_has_ended(ff, &stat)))
 		return error_set(&ff->err, -ESRCH, "no process %d", pid);
 	if (r == 0)
 		r = check_access(ff, pid);

@@ -36,7 +36,7 @@ static bool is_gil_futex(struct forkflame *ff, const struct thread *t,
 	uint64_t start, end;
 
 	return runtime_gil_futexes(&ff->mem, &process_image(t->process)->rt,
-				   t->interp, &start, &end) == 0 &&
+				   t->seat.interp, &start, &end) == 0 &&
 	       futex >= start && futex < end;
 }
 
@@ -96,7 +96,7 @@ void thread_look_around(struct forkflame *ff, struct thread *t,
 {
 	const struct image *image = process_image(t->process);
 	struct noting noting = { .mem = prefetch_mem(ff->prefetch),
-				 .hint = &t->hint };
+				 .hint = &t->seat.hint };
 	const struct mem mem = { .readv = noting_readv, .ctx = &noting };
 	uint64_t holder = 0;
 
@@ -104,8 +104,8 @@ void thread_look_around(struct forkflame *ff, struct thread *t,
 	seen->wait = WAIT_UNKNOWN;
 	if (!ff->recorder && !ff->dumping)
 		return;
-	if (runtime_gil_holder(&mem, &image->rt, t->interp, &holder) == 0)
-		seen->gil = holder == t->tstate ? GIL_HELD : GIL_NONE;
+	if (runtime_gil_holder(&mem, &image->rt, t->seat.interp, &holder) == 0)
+		seen->gil = holder == t->seat.tstate ? GIL_HELD : GIL_NONE;
 	if (seen->run == RUN_IDLE)
-		look_idle(ff, t, holder && holder != t->tstate, seen);
+		look_idle(ff, t, holder && holder != t->seat.tstate, seen);
 }

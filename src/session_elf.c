@@ -1,13 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/nsec.h"
 #include "base/outcome.h"
+#include "linux/elfmem.h"
 #include "linux/elfsym.h"
+#include "python/search.h"
 #include "session_internal.h"
+#include "session_tids.h"
 
 /*
  * From the mappings of a process to its interpreter. A file is read once in a
@@ -19,7 +24,10 @@
 
 struct candidate {
 	struct mapped_file file;
-	const struct proc_map *map;
+	const struct proc_map *map; /* the first of one loading of the file */
+	uint64_t last_offset;       /* of that loading */
+	bool exec,
+		loaded; /* code of it may run; or it was loaded, not just read */
 	unsigned rank;
 };
 
@@ -44,7 +52,14 @@ static void on_needed(void *ctx, const char *name)
 		facts->is_pypy = true;
 }
 
-static int read_facts(int fd, struct elf_facts *ret)
+/* The file by an fd; or, without one, its image in the memory of the process. */
+struct source {
+	const struct mem *mem;
+	uint64_t start; /* of the image */
+	int fd;         /* -1: the image */
+};
+
+static int read_facts(const struct source *from, struct elf_facts *ret)
 {
 	struct elf_symbol symbols[SYM_COUNT] = {
 		[SYM_RUNTIME] = { .name = "_PyRuntime" },
@@ -59,13 +74,20 @@ static int read_facts(int fd, struct elf_facts *ret)
 	int r;
 
 	*ret = (struct elf_facts){ 0 };
-	r = elfsym_read(fd, symbols, SYM_COUNT, ".PyRuntime",
-			&ret->runtime_section, &summary, on_needed, ret);
-	if (r < 0)
+	if (from->fd >= 0)
+		r = elfsym_read(from->fd, symbols, SYM_COUNT, ".PyRuntime",
+				&ret->runtime_section, &summary, on_needed,
+				ret);
+	else
+		r = elfmem_read(from->mem, from->start, symbols, SYM_COUNT,
+				&summary, on_needed, ret);
+	if (r)
 		return r;
 	ret->is_elf64 = summary.is_elf && !summary.foreign;
 	ret->other_machine = summary.is_elf && summary.foreign;
 	ret->load_vaddr = summary.load_vaddr;
+	ret->data_vaddr = summary.data_vaddr;
+	ret->data_size = summary.data_size;
 	ret->runtime = symbols[SYM_RUNTIME].value;
 	ret->version = symbols[SYM_VERSION].value;
 	ret->interp_head = symbols[SYM_INTERP_HEAD].value;
@@ -76,15 +98,79 @@ static int read_facts(int fd, struct elf_facts *ret)
 	return 0;
 }
 
-static const struct elf_entry *find_entry(const struct forkflame *ff,
-					  uint64_t device, uint64_t inode)
+static void on_bytes(void *ctx, const void *bytes, size_t len)
 {
+	search_text(ctx, bytes, len);
+}
+
+/*
+ * Which version its texts are of: asked for where nothing else tells it, of a
+ * program or of one that has a runtime.
+ */
+static int read_tag(const struct source *from, bool is_exe,
+		    struct elf_facts *facts)
+{
+	bool runtime = facts->runtime || facts->runtime_section ||
+		       facts->tstate_current;
+	struct search_tag tag = { 0 };
+	int r;
+
+	if (!facts->is_elf64 || facts->version || facts->soname[0] ||
+	    facts->needs_libpython || facts->is_pypy || !(is_exe || runtime))
+		return 0;
+	if (from->fd >= 0)
+		r = elfsym_data(from->fd, on_bytes, &tag);
+	else
+		r = elfmem_data(from->mem, from->start, SEARCH_OVERLAP,
+				on_bytes, &tag);
+	if (r || tag.torn || tag.major > UINT8_MAX || tag.minor > UINT8_MAX)
+		return r;
+	facts->tag_major = (uint8_t)tag.major;
+	facts->tag_minor = (uint8_t)tag.minor;
+	return 0;
+}
+
+static struct file_stamp stamp_of(const struct stat *st)
+{
+	return (struct file_stamp){
+		.device = st->st_dev,
+		.inode = st->st_ino,
+		.size = (uint64_t)st->st_size,
+		.mtime_ns = (uint64_t)st->st_mtim.tv_sec * NSEC_PER_SEC +
+			    (uint64_t)st->st_mtim.tv_nsec,
+	};
+}
+
+static bool same_stamp(const struct file_stamp *a, const struct file_stamp *b)
+{
+	return a->device == b->device && a->inode == b->inode &&
+	       a->size == b->size && a->mtime_ns == b->mtime_ns;
+}
+
+/*
+ * What is known of the file behind a mapping. The inode of a file that was deleted
+ * is soon another's: it must be the file that was read, as far as we may ask.
+ */
+static const struct elf_entry *find_entry(const struct forkflame *ff, pid_t pid,
+					  const struct proc_map *map)
+{
+	const struct elf_entry *entry;
+	struct file_stamp stamp;
+	char path[96];
+	struct stat st;
 	uint64_t i;
 
-	if (!map_get(&ff->elf_by_file, map_mix(device, inode), &i) ||
-	    ff->elves.at[i].device != device || ff->elves.at[i].inode != inode)
+	if (!map_get(&ff->elf_by_file, map_mix(map->device, map->inode), &i))
 		return NULL;
-	return &ff->elves.at[i];
+	entry = &ff->elves.at[i];
+	if (entry->device != map->device || entry->inode != map->inode)
+		return NULL;
+	(void)snprintf(path, sizeof(path), "%d/map_files/%" PRIx64 "-%" PRIx64,
+		       pid, map->start, map->end);
+	if (fstatat(ff->fs.root, path, &st, 0) < 0)
+		return entry;
+	stamp = stamp_of(&st);
+	return same_stamp(&stamp, &entry->stat) ? entry : NULL;
 }
 
 static uint32_t base_name(struct forkflame *ff, const char *path)
@@ -98,6 +184,7 @@ static uint32_t base_name(struct forkflame *ff, const char *path)
 bool session_first_look(struct forkflame *ff, pid_t pid, uint32_t *ret_name)
 {
 	const struct elf_entry *entry;
+	struct file_stamp stamp;
 	char path[32];
 	struct stat st;
 	uint64_t i;
@@ -107,9 +194,10 @@ bool session_first_look(struct forkflame *ff, pid_t pid, uint32_t *ret_name)
 	    !map_get(&ff->elf_by_stat, map_mix(st.st_dev, st.st_ino), &i))
 		return false;
 	entry = &ff->elves.at[i];
-	if (entry->stat_device != st.st_dev || entry->stat_inode != st.st_ino ||
-	    entry->facts.runtime || entry->facts.runtime_section ||
-	    entry->facts.tstate_current || entry->facts.needs_libpython ||
+	stamp = stamp_of(&st);
+	if (!same_stamp(&entry->stat, &stamp) || entry->facts.runtime ||
+	    entry->facts.runtime_section || entry->facts.tstate_current ||
+	    entry->facts.needs_libpython || entry->facts.tag_major ||
 	    entry->facts.is_pypy)
 		return false;
 	*ret_name = entry->name;
@@ -126,35 +214,42 @@ static void add_entry(struct forkflame *ff, const struct elf_entry *entry)
 	(void)map_put(&ff->elf_by_file, map_mix(entry->device, entry->inode),
 		      i);
 	(void)map_put(&ff->elf_by_stat,
-		      map_mix(entry->stat_device, entry->stat_inode), i);
+		      map_mix(entry->stat.device, entry->stat.inode), i);
 }
 
-/* The facts of the file behind a mapping, from the cache or the file. */
+/*
+ * The facts of the file behind a mapping, from the cache, or the file; or, where
+ * that cannot be opened any more, from its image. Returns 0, an outcome, or why the
+ * file could not be opened.
+ */
 static int facts_of(struct forkflame *ff, pid_t pid, const struct candidate *c,
 		    struct elf_facts *ret)
 {
-	const struct elf_entry *known =
-		find_entry(ff, c->map->device, c->map->inode);
 	struct elf_entry entry = { .device = c->map->device,
 				   .inode = c->map->inode };
+	struct source from = { .mem = &ff->mem, .start = c->map->start };
+	const struct elf_entry *known;
 	struct stat st;
-	int fd, r;
+	int r;
 
+	known = find_entry(ff, pid, c->map);
 	if (known) {
 		*ret = known->facts;
 		return 0;
 	}
-	fd = procfs_open_map(&ff->fs, pid, c->map, c->file.path);
-	if (fd < 0)
-		return fd;
+	from.fd = procfs_open_map(&ff->fs, pid, c->map, c->file.path);
+	/* The image begins with the file's first byte, or has no header. */
+	if (from.fd < 0 && c->map->offset)
+		return from.fd;
 	/* On some file systems stat has another device than maps. */
-	if (fstat(fd, &st) == 0) {
-		entry.stat_device = st.st_dev;
-		entry.stat_inode = st.st_ino;
-	}
-	r = read_facts(fd, &entry.facts);
-	(void)close(fd);
-	if (r < 0)
+	if (from.fd >= 0 && fstat(from.fd, &st) == 0)
+		entry.stat = stamp_of(&st);
+	r = read_facts(&from, &entry.facts);
+	if (r == 0)
+		r = read_tag(&from, c->file.is_exe, &entry.facts);
+	if (from.fd >= 0)
+		(void)close(from.fd);
+	if (r != 0)
 		return r;
 	*ret = entry.facts;
 	entry.name = base_name(ff, c->file.path);
@@ -167,22 +262,50 @@ static bool same_file(const struct proc_map *a, const struct proc_map *b)
 	return a->device == b->device && a->inode == b->inode;
 }
 
-/* Add a file to the candidates, the likeliest first; the least falls out. */
-static size_t add_candidate(struct candidate *list, size_t n,
-			    const struct candidate *c)
+/* The likeliest first; what runs before what is only read; as they are mapped. */
+static void sort_candidates(struct candidate *list, size_t n)
 {
-	size_t at;
+	for (size_t i = 1; i < n; i++) {
+		struct candidate c = list[i];
+		size_t at = i;
 
-	for (size_t i = 0; i < n; i++)
-		if (same_file(list[i].map, c->map))
-			return n;
-	if (n == CANDIDATES_MAX && list[n - 1].rank >= c->rank)
+		for (; at > 0 && (list[at - 1].rank < c.rank ||
+				  (list[at - 1].rank == c.rank &&
+				   list[at - 1].exec < c.exec));
+		     at--)
+			list[at] = list[at - 1];
+		list[at] = c;
+	}
+}
+
+/*
+ * A file may be mapped several times: as a program twice (dlmopen), or to be read
+ * as data. The mappings of one loading come in the order of the file, so that one
+ * which goes back in the file begins another.
+ */
+static size_t add_mapping(struct candidate *list, size_t n,
+			  const struct candidate *c)
+{
+	size_t least = 0, at;
+
+	for (at = n; at-- > 0;)
+		if (same_file(list[at].map, c->map))
+			break;
+	if (at < n && list[at].last_offset < c->map->offset) {
+		list[at].last_offset = c->map->offset;
+		list[at].exec |= c->exec;
+		list[at].loaded |= c->loaded;
 		return n;
-	if (n < CANDIDATES_MAX)
-		n++;
-	for (at = n - 1; at > 0 && list[at - 1].rank < c->rank; at--)
-		list[at] = list[at - 1];
-	list[at] = *c;
+	}
+	if (n < CANDIDATES_MAX) {
+		list[n] = *c;
+		return n + 1;
+	}
+	for (size_t i = 1; i < n; i++)
+		if (list[i].rank < list[least].rank)
+			least = i;
+	if (list[least].rank < c->rank)
+		list[least] = *c;
 	return n;
 }
 
@@ -191,12 +314,15 @@ static size_t find_candidates(struct forkflame *ff, pid_t pid,
 			      struct candidate *list)
 {
 	uint64_t device = 0, inode = 0;
-	size_t n = 0;
+	size_t n = 0, kept = 0;
 
 	(void)procfs_exe(&ff->fs, pid, &device, &inode, NULL);
 	for (size_t i = 0; i < maps->maps.n; i++) {
 		const struct proc_map *map = &maps->maps.at[i];
-		struct candidate c = { .map = map };
+		struct candidate c = { .map = map,
+				       .last_offset = map->offset,
+				       .exec = map->exec,
+				       .loaded = map->exec || map->write };
 
 		c.file = (struct mapped_file){
 			.start = map->start,
@@ -208,9 +334,13 @@ static size_t find_candidates(struct forkflame *ff, pid_t pid,
 		};
 		c.rank = probe_rank(&c.file);
 		if (c.rank)
-			n = add_candidate(list, n, &c);
+			n = add_mapping(list, n, &c);
 	}
-	return n;
+	for (size_t i = 0; i < n; i++)
+		if (list[i].loaded)
+			list[kept++] = list[i];
+	sort_candidates(list, kept);
+	return kept;
 }
 
 /* Of two answers for two files of one process, the one that says more. */
@@ -225,6 +355,20 @@ static int more_telling(int a, int b)
 	return a;
 }
 
+/* The mappings, through a task that has some. OUT_GONE when there is none. */
+static int read_maps(struct forkflame *ff, struct process *p,
+		     struct proc_maps *maps)
+{
+	int r;
+
+	session_read_from(ff, p);
+	r = procfs_maps(&ff->fs, ff->remote->pid, maps, NULL);
+	if (r == 0 && !maps->maps.n && session_find_reader(ff, p))
+		r = procfs_maps(&ff->fs, ff->remote->pid, maps, NULL);
+	/* None at all: a zombie, or a process without a user side. */
+	return r == 0 && !maps->maps.n ? OUT_GONE : r;
+}
+
 int session_locate(struct forkflame *ff, struct process *p, struct runtime *ret)
 {
 	struct candidate list[CANDIDATES_MAX];
@@ -234,25 +378,20 @@ int session_locate(struct forkflame *ff, struct process *p, struct runtime *ret)
 	size_t n;
 	int r;
 
-	r = procfs_maps(&ff->fs, p->pid, &maps, NULL);
+	r = read_maps(ff, p, &maps);
 	if (r != 0)
 		goto out;
-	/* No mappings at all: a zombie, or a process without a user side. */
-	r = OUT_GONE;
-	if (!maps.maps.n)
-		goto out;
-	n = find_candidates(ff, p->pid, &maps, list);
-	ff->remote->pid = p->pid;
+	n = find_candidates(ff, ff->remote->pid, &maps, list);
 	for (size_t i = 0; i < n && verdict != OUT_OK; i++) {
-		struct elf_facts facts;
-		struct runtime rt;
+		struct elf_facts facts = { 0 };
+		struct runtime rt = { 0 };
 
-		r = facts_of(ff, p->pid, &list[i], &facts);
-		if (r == -ENOENT || r == -ESRCH)
+		r = facts_of(ff, ff->remote->pid, &list[i], &facts);
+		if (r == -ENOENT || r == -ESRCH || r == -ESTALE)
 			r = OUT_GONE;
 		else if (r < 0)
 			r = r == -EACCES || r == -EPERM ? OUT_DENIED : r;
-		else
+		else if (r == 0)
 			r = probe_locate(&facts, &list[i].file, &ff->mem, &rt);
 		if (r < 0)
 			goto out;

@@ -10,9 +10,14 @@
 
 /* The program images of processes: is there a Python in one, and which. */
 
-/* An image that is not a Python yet is looked at again after these times, in ms. */
-static const unsigned probe_ms[] = { 1,  2,   3,   5,   8,    15,  30,
-				     60, 120, 250, 500, 1000, 2000 };
+/*
+ * An image that is not a Python yet is looked at again after these times, in ms, and
+ * then at the last interval: a program may load a Python whenever it likes. A look
+ * takes some 0.1 ms, a minute apart.
+ */
+static const unsigned probe_ms[] = { 1,    2,    3,     5,    8,   15,
+				     30,   60,   120,   250,  500, 1000,
+				     2000, 5000, 15000, 60000 };
 #define PROBES (sizeof(probe_ms) / sizeof(*probe_ms))
 
 /* A new process is sampled at its birth and then after 1/4, 1/2, 1, 2, ... ms. */
@@ -69,6 +74,9 @@ int process_add_image(struct forkflame *ff, struct process *p)
 	p->rec_image = RECORD_NONE;
 	p->walked = false;
 	p->probes = 0;
+	/* Whoever execs becomes the leader, and is alone. */
+	p->reader = 0;
+	p->leaderless = false;
 	return 0;
 }
 
@@ -130,39 +138,52 @@ static void image_found(struct forkflame *ff, struct process *p,
 	process_begin_sampling(ff, p);
 }
 
+/* Has this kind been named already? One line for each is enough. */
+static bool is_told(struct forkflame *ff, uint32_t python)
+{
+	for (size_t i = 0; i < ff->told.n; i++)
+		if (ff->told.at[i] == python)
+			return true;
+	(void)vec_push(&ff->told, python);
+	return false;
+}
+
 static void say_unknown(struct forkflame *ff, const struct process *p,
 			const struct runtime *rt)
 {
-	size_t len;
-	const char *command =
-		strtab_get(ff->strings, process_image(p)->command, &len);
+	bool number = rt->version[0] >= '0' && rt->version[0] <= '9';
+	const char *command;
 	struct str line = { 0 };
+	size_t len;
 
+	if (is_told(ff, process_image(p)->python))
+		return;
+	command = strtab_get(ff->strings, process_image(p)->command, &len);
 	str_printf(&line, "process %d (", p->pid);
 	str_escape(&line, command, len < 80 ? len : 80, "");
 	str_printf(&line,
-		   ") runs Python %s, which is not known here (%s are): "
-		   "it is left out",
-		   rt->version, layout_known());
+		   ") runs %s%s, which is not known here (CPython %s are): it "
+		   "and others like it are left out",
+		   number ? "Python " : "", rt->version, layout_known());
 	if (!line.failed)
 		session_notice(ff, "%s", line.at);
 	str_free(&line);
 }
 
-/* Look at the image once more after a time that grows, and then no more. */
+/* Look at the image once more after a time that grows. */
 void process_probe_again(struct forkflame *ff, struct process *p)
 {
 	struct todo again = { .serial = p->serial, .kind = TODO_PROBE };
 
-	if (p->probes >= PROBES)
-		return;
-	again.at_ns = clock_now() + probe_ms[p->probes++] * NSEC_PER_MSEC;
+	again.at_ns = clock_now() + probe_ms[p->probes] * NSEC_PER_MSEC;
+	if (p->probes + 1 < PROBES)
+		p->probes++;
 	session_todo_put(ff, again);
 }
 
 /*
  * Look at the image of @p. One that is no Python may become one: it is looked at
- * again, more and more seldom, for some seconds.
+ * again, more and more seldom.
  */
 void process_probe(struct forkflame *ff, struct process *p)
 {

@@ -60,7 +60,7 @@
  * read for it. An exec gives it one of its own.
  */
 
-/* A stack is cut to this many frames; the innermost are kept. */
+/* A stack is cut to this many frames; as many of each end are kept. */
 #define FRAMES_MAX 16384
 
 /*
@@ -118,16 +118,27 @@ struct wait_memo {
 
 struct process;
 
-struct thread {
-	struct process *process;
-	pid_t tid;
+/*
+ * A thread state of a thread. A thread that runs code of several interpreters has
+ * one in each, and a stack in each of those that it has entered and not left.
+ */
+struct seat {
 	uint64_t tstate;
 	uint64_t interp;
 	uint64_t pthread;
 	pid_t native; /* its number as the interpreter has it; a forked child's is late */
+	struct stackhint hint;
+};
+
+struct thread {
+	struct process *process;
+	pid_t tid;
+	struct seat seat; /* the newest of its thread states */
+	struct VEC(
+		struct seat) below; /* its others: the stacks under that one */
+	pid_t inner; /* its number in its own pid namespace; 0: not asked yet */
 	int schedstat; /* fd; -1: opened for each read */
 	int syscall;   /* fd; -1: not opened yet */
-	struct stackhint hint;
 	struct weigh weigh;
 	uint64_t born_ns;
 	uint32_t rec; /* its number in the recording; RECORD_NONE: not told */
@@ -150,8 +161,12 @@ struct thread {
 	uint64_t gap;          /* run-count mode: ticks between looks */
 	struct seen candidate; /* what was read and is not proven yet */
 
-	bool due;  /* in session.due */
-	bool dead; /* ends after this round */
+	size_t mark_at,
+		left_out; /* in the newest reading: where frames are missing */
+	bool due;         /* in session.due */
+	bool dead;        /* ends after this round */
+	size_t at;        /* in process.threads */
+	size_t seats;     /* while the list is walked: how many were met */
 };
 
 struct process {
@@ -175,6 +190,9 @@ struct process {
 	uint64_t left_ns;
 	bool left, gone; /* has left the tree; its pidfd says it has ended */
 	bool forked;     /* its present image is inherited */
+	pid_t reader;    /* a task by which its memory is read; 0: the leader */
+	bool leaderless; /* the leader has ended, others have not */
+	bool nested, nested_known; /* it is in another pid namespace than we */
 	bool started;    /* the command: its first exec is its beginning */
 	unsigned probes; /* how often its image was looked at */
 
@@ -211,11 +229,16 @@ struct todo {
 	uint64_t step_ns; /* TODO_YOUNG: until the next */
 };
 
+/* Which file it is, and that it was not changed since. */
+struct file_stamp {
+	uint64_t device, inode, size, mtime_ns;
+};
+
 /* What is known of a file, by device and inode. */
 struct elf_entry {
 	uint64_t device, inode; /* as maps has them */
-	uint64_t stat_device, stat_inode;
-	uint32_t name; /* string id: the last part of its path */
+	struct file_stamp stat; /* zeroes: it could not be asked for */
+	uint32_t name;          /* string id: the last part of its path */
 	struct elf_facts facts;
 };
 
@@ -251,6 +274,7 @@ struct forkflame {
 	struct strtab *strings;
 	struct VEC(struct elf_entry) elves;
 	struct map elf_by_file, elf_by_stat;
+	struct VEC(uint32_t) told; /* versions not known: string ids */
 	struct prefetch *prefetch;
 	struct rawframe *raw; /* FRAMES_MAX */
 	uint32_t *ids;        /* FRAMES_MAX */
@@ -273,7 +297,7 @@ struct forkflame {
 	/* The result. */
 	struct stacks *stacks;
 	struct recorder *recorder; /* NULL: nobody wants a recording */
-	uint32_t told; /* processes that the recorder knows: serials below it */
+	uint32_t processes_told; /* that the recorder knows: serials below it */
 	uint64_t flush_ns; /* when the recording is to be handed on next */
 	uint64_t file_ns;  /* when its present file was begun */
 	struct counts counts;
@@ -412,6 +436,15 @@ void thread_make_due(struct forkflame *ff, struct thread *t);
 /* The scheduler's account; 0 or an outcome. */
 int thread_account(struct forkflame *ff, struct thread *t,
 		   struct sched_account *ret);
+
+/* session_seat.c: the thread states of a thread, and its stack. */
+
+/* In a walk of the list: one more of @t, the newest interpreter's first. */
+int thread_seat(struct forkflame *ff, struct thread *t,
+		const struct pythread *th);
+
+/* After it: those that were not met are no more. */
+void thread_drop_seats(struct thread *t);
 
 /*
  * Read the stack of a thread that does not run into ff->raw, and capture its

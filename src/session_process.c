@@ -319,7 +319,8 @@ void process_gone(struct forkflame *ff, struct process *p)
 	if (p->pidfd >= 0)
 		loop_unwatch(ff->loop, p->pidfd);
 	if (m->state == MEMBER_ENDING)
-		proctree_gone(ff->tree, p->serial, m->ending_ns);
+		proctree_gone(ff->tree, p->serial,
+			      p->leaderless ? clock_now() : m->ending_ns);
 	else
 		session_todo_put(ff, leave);
 }

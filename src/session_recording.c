@@ -32,14 +32,17 @@ static uint64_t since_start(const struct forkflame *ff, uint64_t at_ns)
 /* Tell all processes up to @serial: numbers of the recording are serials. */
 static void record_processes(struct forkflame *ff, uint32_t serial)
 {
-	for (; ff->told <= serial && ff->told < ff->processes.n; ff->told++) {
-		const struct process *p = ff->processes.at[ff->told];
+	for (; ff->processes_told <= serial &&
+	       ff->processes_told < ff->processes.n;
+	     ff->processes_told++) {
+		const struct process *p = ff->processes.at[ff->processes_told];
 		struct record_process told = { .parent = RECORD_NONE };
 
 		if (p)
 			told = (struct record_process){
-				.parent = p->parent < ff->told ? p->parent
-							       : RECORD_NONE,
+				.parent = p->parent < ff->processes_told
+						  ? p->parent
+						  : RECORD_NONE,
 				.pid = p->pid,
 				.ns_pid = p->place.ns_pid == p->pid
 						  ? 0

@@ -435,8 +435,8 @@ static bool is_ending(struct forkflame *ff, const struct thread *t)
 {
 	char byte;
 
-	ff->remote->pid = t->process->pid;
-	return mem_read(&ff->mem, t->tstate, &byte, 1) == OUT_GONE;
+	ff->remote->pid = t->tid;
+	return mem_read(&ff->mem, t->seat.tstate, &byte, 1) == OUT_GONE;
 }
 
 /* Ask one to stop. */

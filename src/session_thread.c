@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -7,6 +8,7 @@
 #include "base/outcome.h"
 #include "linux/clock.h"
 #include "session_internal.h"
+#include "session_tids.h"
 
 /* A walk of the thread list goes into an array of this size, then a larger one. */
 #define THREADS_FIRST 64
@@ -19,7 +21,10 @@ static void thread_free(struct thread *t)
 		(void)close(t->schedstat);
 	if (t->syscall >= 0)
 		(void)close(t->syscall);
-	stackhint_free(&t->hint);
+	stackhint_free(&t->seat.hint);
+	for (size_t i = 0; i < t->below.n; i++)
+		stackhint_free(&t->below.at[i].hint);
+	vec_free(&t->below);
 	free(t);
 }
 
@@ -88,7 +93,7 @@ static void begin_weights(struct forkflame *ff, struct thread *t, bool old)
  * Returns 0 with *@ret; OUT_GONE when there is no such thread; -ENOMEM.
  */
 static int thread_new(struct forkflame *ff, struct process *p, pid_t tid,
-		      uint64_t tstate, bool old, struct thread **ret)
+		      bool old, struct thread **ret)
 {
 	struct thread *t = calloc(1, sizeof(*t));
 	int r;
@@ -97,7 +102,6 @@ static int thread_new(struct forkflame *ff, struct process *p, pid_t tid,
 		return -ENOMEM;
 	*t = (struct thread){ .process = p,
 			      .tid = tid,
-			      .tstate = tstate,
 			      .schedstat = -1,
 			      .syscall = -1,
 			      .gap = 1,
@@ -117,6 +121,7 @@ static int thread_new(struct forkflame *ff, struct process *p, pid_t tid,
 		thread_free(t);
 		return r;
 	}
+	t->at = p->threads.n;
 	p->threads.at[p->threads.n++] = t;
 	if (ff->oncpu && oncpu_find(ff->oncpu, tid))
 		t->rec_cpu_ns = oncpu_find(ff->oncpu, tid)->cpu_ns;
@@ -127,8 +132,21 @@ static int thread_new(struct forkflame *ff, struct process *p, pid_t tid,
 	return 0;
 }
 
-static struct thread *thread_find(const struct process *p, pid_t tid)
+/*
+ * By the map of all; a number that another process has had since, or has still, is
+ * looked for one by one.
+ */
+static struct thread *thread_find(const struct forkflame *ff,
+				  const struct process *p, pid_t tid)
 {
+	struct thread *t;
+	uint64_t at;
+
+	if (!map_get(&ff->threads, (uint64_t)tid, &at))
+		return NULL;
+	t = (struct thread *)(uintptr_t)at;
+	if (t->process == p)
+		return t;
 	for (size_t i = 0; i < p->threads.n; i++)
 		if (p->threads.at[i]->tid == tid)
 			return p->threads.at[i];
@@ -138,14 +156,19 @@ static struct thread *thread_find(const struct process *p, pid_t tid)
 struct thread *thread_inherit(struct forkflame *ff, struct process *p,
 			      const struct process *parent)
 {
-	const struct thread *from = thread_find(parent, p->fork_tid);
+	const struct thread *from = thread_find(ff, parent, p->fork_tid);
 	struct thread *t = NULL;
 
-	if (!from || thread_new(ff, p, p->pid, from->tstate, false, &t) != 0)
+	if (!from || thread_new(ff, p, p->pid, false, &t) != 0)
 		return NULL;
-	t->interp = from->interp;
-	t->pthread = from->pthread;
-	t->native = from->native;
+	t->seat = from->seat;
+	t->seat.hint = (struct stackhint){ 0 };
+	for (size_t i = 0; i < from->below.n; i++) {
+		struct seat seat = from->below.at[i];
+
+		seat.hint = (struct stackhint){ 0 };
+		(void)vec_push(&t->below, seat);
+	}
 	return t;
 }
 
@@ -200,8 +223,8 @@ void thread_end(struct forkflame *ff, struct thread *t, uint64_t end_ns)
 
 	cpu_ns = final_cpu(ff, t, &gone);
 
-	/* A thread other than the leader ends with its last switch-out. */
-	if (ff->oncpu && t->tid != p->pid)
+	/* The process's end is the leader's, unless that went before the others. */
+	if (ff->oncpu && (t->tid != p->pid || p->leaderless))
 		rec = oncpu_find(ff->oncpu, t->tid);
 	if (rec && !rec->on && rec->out_ns > t->weigh.since_ns &&
 	    rec->out_ns < end_ns && !t->standing)
@@ -223,32 +246,21 @@ void thread_end(struct forkflame *ff, struct thread *t, uint64_t end_ns)
 	    at == (uint64_t)(uintptr_t)t)
 		(void)map_remove(&ff->threads, (uint64_t)t->tid);
 	remove_from_due(ff, t);
-	for (size_t i = 0; i < p->threads.n; i++) {
-		if (p->threads.at[i] != t)
-			continue;
-		vec_take_out(&p->threads, i);
-		break;
-	}
+	vec_take_out(&p->threads, t->at);
+	if (t->at < p->threads.n)
+		p->threads.at[t->at]->at = t->at;
 	thread_free(t);
 }
 
-/* The kernel's number of a thread state of @p, 0 when it cannot be told. */
-static pid_t tid_of(struct forkflame *ff, struct process *p,
-		    const struct pythread *th, size_t n)
+/* Most of the list is as it was: fetch that in one call, not link by link. */
+static void fetch_known(struct forkflame *ff, const struct process *p)
 {
-	pid_t tid = (pid_t)th->native;
+	size_t len = runtime_thread_bytes(&process_image(p)->rt.layout);
 
-	if (!th->native && th->pthread &&
-	    runtime_pthread_tid(&ff->mem, th->pthread, &tid) != 0)
-		tid = 0;
-	/*
-	 * Between fork and the interpreter's after-fork handler, and in early
-	 * 3.11 for ever, a child's only thread carries the number of the thread
-	 * that forked it. So does a copy of it in a child of that child.
-	 */
-	if (p->forked && (n == 1 || (p->fork_tid && tid == p->fork_tid)))
-		return p->pid;
-	return tid;
+	prefetch_start(ff->prefetch, &ff->mem);
+	for (size_t i = 0; i < p->threads.n; i++)
+		prefetch_plan(ff->prefetch, p->threads.at[i]->seat.tstate, len);
+	(void)prefetch_fetch(ff->prefetch);
 }
 
 static int walk_threads(struct forkflame *ff, struct process *p,
@@ -266,8 +278,10 @@ static int walk_threads(struct forkflame *ff, struct process *p,
 			return -ENOMEM;
 		}
 		threads = more;
-		r = runtime_threads(&ff->mem, &process_image(p)->rt, threads,
-				    room, ret_n, &p->mark);
+		fetch_known(ff, p);
+		r = runtime_threads(prefetch_mem(ff->prefetch),
+				    &process_image(p)->rt, threads, room, ret_n,
+				    &p->mark);
 		room *= 8;
 	} while (r == OUT_FULL && room <= RUNTIME_MAX_THREADS * 8);
 	if (r != 0 && r != OUT_FULL) {
@@ -289,107 +303,92 @@ static void end_unlisted(struct forkflame *ff, struct process *p)
 	}
 }
 
-/* One listed thread state: known, new, or there only on paper. */
-static int list_thread(struct forkflame *ff, struct process *p,
-		       const struct pythread *th, size_t n, bool old)
+/* A listed thread state of the task @tid: known, new, or there only on paper. */
+static int list_thread(struct forkflame *ff, struct process *p, pid_t tid,
+		       const struct pythread *th, bool old)
 {
-	pid_t tid = tid_of(ff, p, th, n);
-	struct thread *t = tid > 0 ? thread_find(p, tid) : NULL;
+	struct thread *t = tid > 0 ? thread_find(ff, p, tid) : NULL;
 	int r = 0;
 
 	if (tid <= 0)
 		return 0;
 	if (!t)
-		r = thread_new(ff, p, tid, th->tstate, old, &t);
+		r = thread_new(ff, p, tid, old, &t);
 	if (r == OUT_GONE)
-		return 0; /* its parent's, before the child has forgotten it */
+		return 0; /* it has ended */
 	if (r != 0)
 		return r;
 	t->dead = false;
-	t->interp = th->interp;
-	t->pthread = th->pthread;
-	t->native = (pid_t)th->native;
-	if (t->tstate != th->tstate) {
-		t->tstate = th->tstate;
-		t->proven = false;
-		thread_make_due(ff, t);
+	return thread_seat(ff, t, th);
+}
+
+static int list_threads(struct forkflame *ff, struct process *p,
+			const struct pythread *threads, size_t n)
+{
+	bool old = !p->walked && p->born_ns < ff->start_ns;
+	struct tasks tasks = { 0 };
+	int r = 0;
+
+	for (size_t i = 0; i < p->threads.n; i++) {
+		p->threads.at[i]->dead = true;
+		p->threads.at[i]->seats = 0;
 	}
-	return 0;
+	for (size_t i = 0; i < n && r == 0; i++)
+		r = list_thread(ff, p,
+				session_tid_of(ff, p, threads, n, i, &tasks),
+				&threads[i], old);
+	tasks_free(&tasks);
+	if (r == 0)
+		end_unlisted(ff, p);
+	for (size_t i = 0; i < p->threads.n; i++) {
+		p->threads.at[i]->dead = false;
+		thread_drop_seats(p->threads.at[i]);
+	}
+	return r;
 }
 
 int process_refresh(struct forkflame *ff, struct process *p)
 {
-	bool old = !p->walked && p->born_ns < ff->start_ns;
 	struct pythread *threads = NULL;
 	uint64_t mark;
 	size_t n;
 	int r;
 
-	ff->remote->pid = p->pid;
+	session_read_from(ff, p);
 	r = runtime_mark(&ff->mem, &process_image(p)->rt, &mark);
+	if (r == OUT_GONE && session_find_reader(ff, p)) {
+		p->walked = false;
+		r = runtime_mark(&ff->mem, &process_image(p)->rt, &mark);
+	}
 	if (r != 0 || (p->walked && mark == p->mark))
 		return r;
 	r = walk_threads(ff, p, &threads, &n);
 	if (r != 0)
 		return r;
-	for (size_t i = 0; i < p->threads.n; i++)
-		p->threads.at[i]->dead = true;
-	for (size_t i = 0; i < n && r == 0; i++)
-		r = list_thread(ff, p, &threads[i], n, old);
+	r = list_threads(ff, p, threads, n);
 	free(threads);
-	if (r == 0)
-		end_unlisted(ff, p);
-	for (size_t i = 0; i < p->threads.n; i++)
-		p->threads.at[i]->dead = false;
 	/* None of them ours: a child that has not yet put its list in order. */
 	p->walked = r == 0 && p->threads.n;
 	return r;
 }
 
-/* Does the thread state still belong to this thread? */
-static int check_owner(struct forkflame *ff, const struct thread *t)
+/*
+ * A frame that stands for those that are missing between the two ends. Of their
+ * number two digits count: a frame more or less makes no other place of it.
+ */
+static struct frame mark_of(struct forkflame *ff, size_t left_out)
 {
-	const struct layout *layout = &process_image(t->process)->rt.layout;
-	const struct mem *mem = prefetch_mem(ff->prefetch);
-	uint64_t value;
-	int r;
+	size_t step = 1;
+	char text[64];
+	int len;
 
-	if (layout->thread.native_id != LAYOUT_NONE) {
-		r = mem_read_u64(mem, t->tstate + layout->thread.native_id,
-				 &value);
-		if (r == 0 && (pid_t)value != t->tid &&
-		    (pid_t)value != t->native)
-			r = OUT_UNKNOWN;
-		return r;
-	}
-	r = mem_read_u64(mem, t->tstate + layout->thread.thread_id, &value);
-	if (r == 0 && t->pthread && value != t->pthread)
-		r = OUT_UNKNOWN;
-	return r;
-}
-
-int thread_read(struct forkflame *ff, struct thread *t, size_t *ret_n,
-		bool *ret_cut)
-{
-	const struct image *image = process_image(t->process);
-	const struct layout *layout = &image->rt.layout;
-	size_t n;
-	int r;
-
-	ff->remote->pid = t->process->pid;
-	r = frame_walk_batched(&ff->mem, layout, t->tstate, ff->prefetch,
-			       &t->hint, ff->raw, FRAMES_MAX, &n);
-	*ret_cut = r == OUT_FULL;
-	if (r != 0 && r != OUT_FULL)
-		return r;
-	r = check_owner(ff, t);
-	if (r != 0)
-		return r;
-	r = codecache_capture(image->codes, prefetch_mem(ff->prefetch), layout,
-			      ff->raw, n, ff->ids);
-	if (r == 0)
-		*ret_n = n;
-	return r;
+	while (left_out / step >= 100)
+		step *= 10;
+	len = snprintf(text, sizeof(text), "[%zu%s frames left out]",
+		       left_out / step * step, step > 1 ? " or more" : "");
+	return (struct frame){
+		.function = strtab_id(ff->strings, text, (size_t)len),
+	};
 }
 
 uint32_t thread_decode(struct forkflame *ff, struct thread *t, size_t n,
@@ -402,6 +401,8 @@ uint32_t thread_decode(struct forkflame *ff, struct thread *t, size_t n,
 		struct frame frame =
 			codecache_frame(codes, ff->ids[i], &ff->raw[i]);
 
+		if (t->left_out && i == t->mark_at)
+			ff->frames[frames++] = mark_of(ff, t->left_out);
 		/* A trampoline of the interpreter's own has no name. */
 		if (frame.function)
 			ff->frames[frames++] = frame;

@@ -216,7 +216,7 @@ check() {
 	}'
 }
 
-# Files that Makefile.am forgets. A unit or fuzz test goes by its name without .c.
+# Files that Makefile.am forgets. A program of the tests goes by its name without .c.
 check_listed() {
 	if [ ! -e "$1/Makefile.am" ]; then
 		return 0
@@ -226,7 +226,7 @@ check_listed() {
 		-type f '(' -name '*.[ch]' -o -name 'live_*.py' ')' \
 		! -name page_data.c ! -path '*/programs/*' 2>/dev/null | sort); do
 		case $file in
-		tests/*/test_*.c | tests/*/fuzz_*.c)
+		tests/*/test_*.c | tests/*/make_*.c | tests/*/fuzz_*.c)
 			word=${file%.c}
 			;;
 		*)

@@ -27,8 +27,23 @@ struct reader {
 	void *ctx;
 };
 
+static void read_segment(struct elf_summary *ret, const GElf_Phdr *segment,
+			 bool first)
+{
+	if (first) {
+		ret->load_vaddr = segment->p_vaddr;
+		if (segment->p_align > 1)
+			ret->load_vaddr &= ~(segment->p_align - 1);
+	}
+	if (segment->p_flags & PF_W) {
+		ret->data_vaddr = segment->p_vaddr;
+		ret->data_size = segment->p_memsz;
+	}
+}
+
 static void read_header(struct reader *rd)
 {
+	bool first = true;
 	GElf_Ehdr header;
 	size_t n;
 
@@ -47,10 +62,8 @@ static void read_header(struct reader *rd)
 		if (!gelf_getphdr(rd->elf, (int)i, &segment) ||
 		    segment.p_type != PT_LOAD)
 			continue;
-		rd->ret->load_vaddr = segment.p_vaddr;
-		if (segment.p_align > 1)
-			rd->ret->load_vaddr &= ~(segment.p_align - 1);
-		return;
+		read_segment(rd->ret, &segment, first);
+		first = false;
 	}
 }
 
@@ -183,5 +196,68 @@ int elfsym_read(int fd, struct elf_symbol *symbols, size_t n,
 		}
 	}
 	(void)elf_end(rd.elf);
+	return 0;
+}
+
+/* Returns whether there were sections at all. */
+static bool each_section(Elf *elf, elf_bytes one, void *ctx)
+{
+	size_t left = ELF_MAX_BYTES;
+	Elf_Scn *scn = NULL;
+	bool any = false;
+	GElf_Shdr header;
+
+	while ((scn = elf_nextscn(elf, scn)) != NULL) {
+		const Elf_Data *data;
+
+		if (!gelf_getshdr(scn, &header))
+			continue;
+		any = true;
+		if (header.sh_type != SHT_PROGBITS ||
+		    !(header.sh_flags & SHF_ALLOC) ||
+		    (header.sh_flags & SHF_EXECINSTR))
+			continue;
+		data = elf_rawdata(scn, NULL);
+		if (!data || !data->d_buf || data->d_size > left)
+			continue;
+		left -= data->d_size;
+		one(ctx, data->d_buf, data->d_size);
+	}
+	return any;
+}
+
+static void each_segment(Elf *elf, elf_bytes one, void *ctx)
+{
+	size_t left = ELF_MAX_BYTES, size, n;
+	const char *file = elf_rawfile(elf, &size);
+
+	if (!file || elf_getphdrnum(elf, &n) < 0)
+		return;
+	for (size_t i = 0; i < n; i++) {
+		GElf_Phdr segment;
+
+		if (!gelf_getphdr(elf, (int)i, &segment) ||
+		    segment.p_type != PT_LOAD || (segment.p_flags & PF_X) ||
+		    segment.p_offset > size ||
+		    segment.p_filesz > size - segment.p_offset ||
+		    segment.p_filesz > left)
+			continue;
+		left -= segment.p_filesz;
+		one(ctx, file + segment.p_offset, segment.p_filesz);
+	}
+}
+
+int elfsym_data(int fd, elf_bytes one, void *ctx)
+{
+	Elf *elf;
+
+	if (elf_version(EV_CURRENT) == EV_NONE)
+		return -EIO;
+	elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
+	if (!elf)
+		return 0;
+	if (elf_kind(elf) == ELF_K_ELF && !each_section(elf, one, ctx))
+		each_segment(elf, one, ctx);
+	(void)elf_end(elf);
 	return 0;
 }

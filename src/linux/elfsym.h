@@ -19,7 +19,9 @@ struct elf_summary {
 	bool is_elf;
 	bool foreign;        /* not 64 bits, not this byte order or processor */
 	uint64_t load_vaddr; /* of the first PT_LOAD, rounded down to its alignment */
-	char soname[64]; /* "" without one, cut if longer */
+	uint64_t data_vaddr,
+		data_size; /* of the last writable PT_LOAD, in memory */
+	char soname[64];   /* "" without one, cut if longer */
 };
 
 /* Called for each DT_NEEDED name. */
@@ -38,5 +40,17 @@ typedef void (*elf_needed)(void *ctx, const char *name);
 int elfsym_read(int fd, struct elf_symbol *symbols, size_t n,
 		const char *section, uint64_t *ret_section,
 		struct elf_summary *ret, elf_needed needed, void *ctx);
+
+/* Called for each piece of constant data. */
+typedef void (*elf_bytes)(void *ctx, const void *bytes, size_t len);
+
+/* No more than this of a file is handed out. */
+#define ELF_MAX_BYTES (64u << 20)
+
+/*
+ * Hand out what of the file is loaded and is no code: section by section, or
+ * segment by segment where it has no sections. Returns as elfsym_read.
+ */
+int elfsym_data(int fd, elf_bytes one, void *ctx);
 
 #endif

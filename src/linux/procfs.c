@@ -311,3 +311,34 @@ int procfs_tracer(const struct procfs *fs, pid_t pid, pid_t *ret_tracer,
 	*ret_uid = (uid_t)uid;
 	return 0;
 }
+
+int procfs_inner_tid(const struct procfs *fs, pid_t pid, pid_t tid,
+		     pid_t *ret_inner, bool *ret_nested, struct error *err)
+{
+	char path[PROCFS_PATH];
+	char text[STATUS_MAX];
+	unsigned levels = 0;
+	pid_t inner = tid;
+	struct scan s;
+	size_t len;
+	int r;
+
+	(void)snprintf(path, sizeof(path), "%d/task/%d/status", (int)pid,
+		       (int)tid);
+	r = procfs_read(fs, path, text, sizeof(text), &len, err);
+	if (r)
+		return r;
+	/* From the reader's namespace inwards, with a tab between them. */
+	if (find_line(text, len, "NSpid", &s)) {
+		while (scan_pid(&s, false, &inner)) {
+			levels++;
+			scan_blanks(&s);
+		}
+		if (!levels)
+			return error_set(err, -EBADMSG, "understand /proc/%s",
+					 path);
+	}
+	*ret_inner = inner;
+	*ret_nested = levels > 1;
+	return 0;
+}

@@ -116,6 +116,14 @@ int procfs_exe(const struct procfs *fs, pid_t pid, uint64_t *ret_device,
 int procfs_open_map(const struct procfs *fs, pid_t pid,
 		    const struct proc_map *map, const char *path);
 
+/*
+ * The number of a thread in the innermost pid namespace that it is in, which is
+ * the one that it knows itself by; *@ret_nested tells whether that is another
+ * namespace than the one that @fs is of (NSpid, since Linux 4.1; without it: no).
+ */
+int procfs_inner_tid(const struct procfs *fs, pid_t pid, pid_t tid,
+		     pid_t *ret_inner, bool *ret_nested, struct error *err);
+
 /* Who traces it: TracerPid of its status; 0 nobody. And its real uid. */
 int procfs_tracer(const struct procfs *fs, pid_t pid, pid_t *ret_tracer,
 		  uid_t *ret_uid, struct error *err);

@@ -7,6 +7,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "linux/urgency.h"
+
 /* The child: wait for the word, then become the command. Async-signal-safe. */
 static void __attribute__((noreturn))
 become(char *const argv[], const sigset_t *mask, int go, int failed)
@@ -99,5 +101,5 @@ void spawn_close(struct spawn *s)
 
 bool spawn_reaped(pid_t pid, int *ret_status)
 {
-	return waitpid(pid, ret_status, WNOHANG) == pid;
+	return urgency_reap(pid, ret_status, WNOHANG) == pid;
 }

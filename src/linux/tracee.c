@@ -13,6 +13,7 @@
 #include "base/vec.h"
 #include "linux/clock.h"
 #include "linux/task.h"
+#include "linux/urgency.h"
 
 /* glibc before 2.38 has no name for it. */
 #ifndef sigev_notify_thread_id
@@ -141,13 +142,37 @@ static void take(struct stopper *s, struct stop *stop, int status)
 	}
 }
 
+/*
+ * What became of one that was asked to stop, as waitpid tells it. A stop is looked at
+ * without being taken: a release needs no more; an end has to be taken, which is
+ * another matter (urgency_reap).
+ *
+ * Returns its tid; 0 for none as yet (WNOHANG); -1 with errno.
+ */
+static pid_t look(pid_t tid, int *ret_status, int flags)
+{
+	siginfo_t info = { 0 };
+
+	if (waitid(P_PID, (id_t)tid, &info,
+		   WEXITED | WNOWAIT | __WALL | __WNOTHREAD | flags) < 0)
+		return -1;
+	if (!info.si_pid)
+		return 0;
+	if (info.si_code != CLD_TRAPPED && info.si_code != CLD_STOPPED)
+		return urgency_reap(tid, ret_status,
+				    __WALL | __WNOTHREAD | WNOHANG);
+	/* As waitpid has it: what a ptrace event adds is above the signal. */
+	*ret_status = info.si_status << 8 | 0x7f;
+	return tid;
+}
+
 static void wait_one(struct stopper *s, struct stop *stop, uint64_t deadline_ns)
 {
 	int status;
 	pid_t pid;
 
 	do {
-		pid = waitpid(stop->tid, &status, __WALL | __WNOTHREAD);
+		pid = look(stop->tid, &status, 0);
 	} while (pid < 0 && errno == EINTR && clock_now() < deadline_ns);
 	if (pid == stop->tid)
 		take(s, stop, status);
@@ -199,8 +224,7 @@ void stopper_reap(struct stopper *s)
 	for (size_t i = 0; i < s->stuck.n;) {
 		struct stop stop = { .tid = s->stuck.at[i] };
 		int status;
-		pid_t pid = waitpid(stop.tid, &status,
-				    __WALL | __WNOTHREAD | WNOHANG);
+		pid_t pid = look(stop.tid, &status, WNOHANG);
 
 		if (pid == 0) {
 			i++;

@@ -3,6 +3,7 @@
 
 #include <sched.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
 
 #include "linux/task.h"
 
@@ -35,4 +36,21 @@ void urgency_restore(struct urgency *before)
 			0, before->policy | SCHED_RESET_ON_FORK, &none);
 	(void)setpriority(PRIO_PROCESS, (id_t)task_self(), before->nice);
 	before->raised = false;
+}
+
+pid_t urgency_reap(pid_t pid, int *ret_status, int flags)
+{
+	struct sched_param none = { 0 }, first = { .sched_priority = 1 };
+	int policy = sched_getscheduler(0);
+	bool urgent = policy == SCHED_FIFO ||
+		      policy == (SCHED_FIFO | SCHED_RESET_ON_FORK);
+	pid_t got;
+
+	if (urgent)
+		(void)sched_setscheduler(0, SCHED_OTHER | SCHED_RESET_ON_FORK,
+					 &none);
+	got = waitpid(pid, ret_status, flags);
+	if (urgent)
+		(void)sched_setscheduler(0, policy, &first);
+	return got;
 }

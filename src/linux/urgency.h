@@ -3,6 +3,7 @@
 #define LINUX_URGENCY_H
 
 #include <stdbool.h>
+#include <sys/types.h>
 
 /*
  * How soon the calling thread gets a CPU when it wakes: what it was before, to be
@@ -28,5 +29,14 @@ void urgency_raise(struct urgency *before);
 
 /* Put back what urgency_raise found, if it was raised. */
 void urgency_restore(struct urgency *before);
+
+/*
+ * waitpid(2) for one that has ended, without the urgency. The kernel removes what
+ * /proc had of it, and turns round and round while somebody else is about the same
+ * (shrink_dcache_parent): a thread of it that ends, for instance, and that we keep
+ * from its CPU by our urgency. Nothing but the limit for such threads
+ * (sched_rt_runtime_us) ends that then, after 0.95 s. Seen on 6.1.
+ */
+pid_t urgency_reap(pid_t pid, int *ret_status, int flags);
 
 #endif

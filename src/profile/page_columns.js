@@ -72,7 +72,7 @@ function findPeaks(to) {
 	to.busy = to.peak > to.most / 3 ? to.most : Math.max(to.peak, 1);
 }
 
-/* On-CPU, ready for one, waiting for the lock, stopped and alive, by column of pixels. */
+/* On a CPU, ready for one, waiting for the lock, stopped and alive, by column. */
 function columnsOf(row) {
 	let to = lanes.cache.get(row.id);
 	if (to)

@@ -200,8 +200,8 @@ const fileOf = (frame) => profile.strings[frames.file[frame]];
 const lineOf = (frame) => frames.line[frame];
 
 /*
- * 1: something was seen of the process itself; 2: or only of a descendant; 0: of
- * neither, as of a shell and what it starts. A parent has a smaller number.
+ * 1: something was seen of the process itself; 2: or only of a descendant; 0:
+ * of neither, as of a shell and what it starts. A parent has a smaller number.
  */
 const liveliness = new Uint8Array(profile.processCount);
 for (let i = profile.processCount - 1; i >= 0; i--) {

@@ -48,7 +48,7 @@ function partOf(span, from, until) {
 	return last <= first ? 0 : (last - first) / (end - start);
 }
 
-/* Call @fn with each span of a thread of which a part is picked, and the part. */
+/* Call @fn with each span of a thread that is picked in part, and the part. */
 function eachPickedOf(thread, fn) {
 	if (!pick.on[thread])
 		return;

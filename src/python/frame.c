@@ -33,13 +33,14 @@
 
 #include "base/outcome.h"
 #include "base/vec.h"
+#include "python/framebuf.h"
 
 #define FRAME_BYTES 256  /* more than any version's frame.size */
 #define THREAD_BYTES 512 /* more than lies between the fields we need */
 
 #define CHUNK_BYTES 16384u /* a chunk, unless it says otherwise */
 #define CHUNK_MAX_BYTES 65536u
-#define CHUNKS_MAX 64
+#define CHUNKS_MAX 1024
 #define TOUCHES_MAX 65536
 #define SLACK 512 /* room for a frame or two more than last time */
 
@@ -125,12 +126,16 @@ static struct stackchunk *find_chunk(struct walk *w, uint64_t addr, size_t len)
 	if (w->chunk < hint->n_chunks &&
 	    chunk_holds(&hint->chunks[w->chunk], addr, len))
 		return &hint->chunks[w->chunk];
-	for (size_t i = 0; i < hint->n_chunks; i++) {
-		if (!chunk_holds(&hint->chunks[i], addr, len))
+	/* They are in the order of the walk: the next one first. */
+	for (size_t i = 1; i <= hint->n_chunks; i++) {
+		size_t at = w->chunk < hint->n_chunks ? w->chunk + i : i - 1;
+
+		at %= hint->n_chunks;
+		if (!chunk_holds(&hint->chunks[at], addr, len))
 			continue;
-		w->chunk = i;
+		w->chunk = at;
 		w->next_known = false;
-		return &hint->chunks[i];
+		return &hint->chunks[at];
 	}
 	return NULL;
 }
@@ -413,20 +418,29 @@ static int find_start(struct walk *w, uint64_t tstate, struct start *ret)
  * *@ret_entered tells whether it was met.
  */
 static int follow(struct walk *w, uint64_t addr, uint64_t base,
-		  const struct start *start, struct rawframe *frames,
-		  size_t max, size_t *ret_n, bool *ret_entered)
+		  const struct start *start, struct framebuf *to,
+		  bool *ret_entered)
 {
-	size_t n = 0, left = max < SIZE_MAX / 4 ? 2 * max + 16 : SIZE_MAX;
+	size_t most = to->max < SIZE_MAX / 4 ? 2 * to->max + 16 : SIZE_MAX;
+	uint64_t seen = 0; /* the last frame whose number was a power of two */
 	struct link link;
 	int r;
 
+	if (to->kept)
+		most = 2 * FRAME_MAX_DEPTH;
+	to->n = to->left_out = 0;
 	*ret_entered = !start;
-	for (; addr && addr != base; addr = link.previous) {
-		if (!left--)
-			return OUT_TORN;
+	for (size_t i = 1; addr && addr != base; i++, addr = link.previous) {
+		if (i > most)
+			return to->left_out ? OUT_FULL : OUT_TORN;
 		r = read_link(w, addr, &link);
 		if (r)
 			return r;
+		/* A list that goes round comes to it again. */
+		if (to->kept && addr == seen)
+			return OUT_TORN;
+		if (!(i & (i - 1)))
+			seen = addr;
 		if (link.is_entry && !*ret_entered) {
 			if (link.previous != start->below)
 				return OUT_TORN;
@@ -434,24 +448,20 @@ static int follow(struct walk *w, uint64_t addr, uint64_t base,
 		}
 		if (!link.is_python)
 			continue;
-		if (n == max) {
-			*ret_n = n;
+		if (to->left_out == FRAME_MAX_DEPTH ||
+		    !framebuf_put(to, &link.raw))
 			return OUT_FULL;
-		}
-		frames[n++] = link.raw;
 	}
 	if (addr != base)
 		return OUT_TORN;
-	*ret_n = n;
+	framebuf_end(to);
 	return 0;
 }
 
-static int walk(struct walk *w, uint64_t tstate, struct rawframe *frames,
-		size_t max, size_t *ret_n)
+static int walk(struct walk *w, uint64_t tstate, struct framebuf *to)
 {
 	struct start start;
 	bool entered;
-	size_t n;
 	int r;
 
 	r = find_start(w, tstate, &start);
@@ -463,13 +473,10 @@ static int walk(struct walk *w, uint64_t tstate, struct rawframe *frames,
 	else if (w->layout->thread.base_frame != LAYOUT_NONE && !start.base)
 		return OUT_TORN;
 	r = follow(w, start.leaf, start.base, start.has_below ? &start : NULL,
-		   frames, max, &n, &entered);
+		   to, &entered);
 	/* On its way into an evaluation: what is in the newest cframe is old. */
 	if (!entered && (r == 0 || r == OUT_TORN))
-		r = follow(w, start.below, start.base, NULL, frames, max, &n,
-			   &entered);
-	if (r == 0 || r == OUT_FULL)
-		*ret_n = n;
+		r = follow(w, start.below, start.base, NULL, to, &entered);
 	return r;
 }
 
@@ -478,10 +485,15 @@ int frame_walk(const struct mem *mem, const struct layout *layout,
 	       size_t *ret_n)
 {
 	struct walk w = { .mem = mem, .layout = layout };
+	struct framebuf to = { .at = frames, .max = max };
+	int r;
 
 	if (!layout_fits(layout))
 		return OUT_TORN;
-	return walk(&w, tstate, frames, max, ret_n);
+	r = walk(&w, tstate, &to);
+	if (r == 0 || r == OUT_FULL)
+		*ret_n = to.n;
+	return r;
 }
 
 void stackhint_free(struct stackhint *hint)
@@ -532,9 +544,11 @@ int frame_walk_batched(const struct mem *mem, const struct layout *layout,
 		.hint = hint,
 		.chunk = SIZE_MAX,
 	};
+	struct framebuf to = { .at = frames, .max = max, .kept = max / 2 };
 	size_t from, len;
 	int r;
 
+	hint->left_out = 0;
 	if (!layout_fits(layout))
 		return OUT_TORN;
 	thread_span(layout, &from, &len);
@@ -544,7 +558,14 @@ int frame_walk_batched(const struct mem *mem, const struct layout *layout,
 	r = prefetch_fetch(p);
 	if (r)
 		return r;
-	r = walk(&w, tstate, frames, max, ret_n);
+	r = walk(&w, tstate, &to);
 	drop_unused_chunks(hint);
-	return r;
+	/* Too deep to see its end: what is in the ring is of no use. */
+	if (r == OUT_FULL)
+		to.n = max - to.kept;
+	if (r == 0 || r == OUT_FULL)
+		*ret_n = to.n;
+	if (r == 0)
+		hint->left_out = to.left_out;
+	return r == 0 && to.left_out ? OUT_FULL : r;
 }

@@ -62,7 +62,11 @@ struct stackhint {
 	size_t room_touches;
 	size_t room_chunks;
 	struct stackchunk *chunks; /* 3.11+ */
+	size_t left_out; /* frames of the last walk; see frame_walk_batched */
 };
+
+/* Deeper than that in frames, the outermost frames of a stack are not looked for. */
+#define FRAME_MAX_DEPTH 131072u
 
 void stackhint_free(struct stackhint *hint);
 
@@ -73,7 +77,14 @@ void stackhint_free(struct stackhint *hint);
 void stackhint_also(struct stackhint *hint, uint64_t addr, size_t len);
 
 /*
- * As frame_walk, with the reads batched as @hint predicts: @p is started on
+ * As frame_walk, but that of a stack which is deeper than @max both ends are kept:
+ * on OUT_FULL with @hint->left_out, that many frames are missing between the first
+ * @max - @max / 2 frames, which are the innermost, and the other @max / 2, the
+ * outermost. On OUT_FULL without (deeper than FRAME_MAX_DEPTH more), only the
+ * innermost @max - @max / 2 are there. As all of the stack is walked, a list that
+ * goes round is found out: OUT_TORN. Visits at most 2 * FRAME_MAX_DEPTH frames.
+ *
+ * And with the reads batched as @hint predicts: @p is started on
  * @mem, the thread state and all that is predicted are fetched in one call, and
  * the walk reads through @p. Afterwards @hint predicts this stack; that is all
  * that may use the heap, and without memory it predicts less.

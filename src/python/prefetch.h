@@ -20,7 +20,7 @@
 struct prefetch;
 
 #define PREFETCH_MAX_BYTES \
-	(1u << 20) /* planned in one round; more is ignored */
+	(16u << 20) /* planned in one round; more is ignored */
 
 /* Returns NULL when memory is gone. */
 struct prefetch *prefetch_new(void);

@@ -7,6 +7,7 @@
 
 #include "base/outcome.h"
 #include "python/debugoffsets.h"
+#include "python/search.h"
 
 #define RANK_EXE 3
 #define RANK_LIBPYTHON 2
@@ -360,6 +361,64 @@ static int without_runtime(const struct elf_facts *facts,
 	return OUT_UNKNOWN;
 }
 
+/*
+ * Linked into a program, and without names: only the texts of the file say that it
+ * is an interpreter. Others may have such texts, too: what is found must be one.
+ */
+static int without_names(const struct elf_facts *facts, uint64_t bias,
+			 const struct named *named, const struct mem *mem,
+			 struct runtime *rt)
+{
+	const struct layout *row =
+		layout_find(named->major, named->minor, named->free_threaded);
+	uint64_t data = bias + facts->data_vaddr;
+	int r;
+
+	if (!row || has_longer_objects(named))
+		return OUT_NOT_PYTHON;
+	if (row->frame_kind == FRAME_CURRENT) {
+		r = search_cookie(mem, data, facts->data_size, &rt->address);
+		if (!r)
+			return layout_choose(facts, bias, named, mem, rt);
+	} else {
+		version_of_name(rt, named);
+		rt->layout = *row;
+		r = search_interp(mem, data, facts->data_size, rt);
+	}
+	return r == OUT_NOT_YET ? OUT_NOT_PYTHON : r;
+}
+
+/* Which version it says that it is; *@ret empty when nothing tells. */
+static void name_it(const struct elf_facts *facts,
+		    const struct mapped_file *file, bool by_soname,
+		    struct named *ret)
+{
+	if (by_soname)
+		return;
+	(void)named_parse(base_name(file->path ? file->path : ""), ret);
+	if (!facts->tag_major ||
+	    (ret->major == facts->tag_major && ret->minor == facts->tag_minor))
+		return;
+	*ret = (struct named){ .major = facts->tag_major,
+			       .minor = facts->tag_minor };
+}
+
+/* Other implementations, by the names of their programs; NULL: none of them. */
+static const char *other_kind(const struct mapped_file *file)
+{
+	static const struct {
+		const char *name, *kind;
+	} others[] = { { "pypy", "PyPy" },
+		       { "micropython", "MicroPython" },
+		       { "graalpy", "GraalPy" } };
+	const char *name = base_name(file->path ? file->path : "");
+
+	for (size_t i = 0; file->is_exe && i < 3; i++)
+		if (starts_with(name, others[i].name))
+			return others[i].kind;
+	return NULL;
+}
+
 static int refused(struct runtime *ret, const char *what)
 {
 	(void)snprintf(ret->version, sizeof(ret->version), "%s", what);
@@ -384,15 +443,17 @@ int probe_locate(const struct elf_facts *facts, const struct mapped_file *file,
 		return OUT_NOT_PYTHON;
 	if (facts->is_pypy)
 		return refused(ret, "PyPy");
+	if (!symbol && other_kind(file))
+		return refused(ret, other_kind(file));
 	by_soname = named_parse(facts->soname, &named);
-	if (!by_soname)
-		(void)named_parse(base_name(file->path ? file->path : ""),
-				  &named);
+	name_it(facts, file, by_soname, &named);
 	if (symbol) {
 		rt.address = bias + symbol;
 		r = layout_choose(facts, bias, &named, mem, &rt);
 	} else if (facts->tstate_current && !facts->needs_libpython) {
 		r = before_runtime(facts, bias, &named, mem, &rt);
+	} else if (facts->tag_major && !facts->needs_libpython) {
+		r = without_names(facts, bias, &named, mem, &rt);
 	} else {
 		r = without_runtime(facts, &named, by_soname, &rt);
 	}

@@ -48,9 +48,14 @@ struct elf_facts {
 	uint64_t interp_head;     /* symbol interp_head, local; up to 3.6 */
 	uint64_t interp_head_function; /* symbol PyInterpreterState_Head */
 	uint64_t tstate_current; /* symbol _PyThreadState_Current; up to 3.6 */
-	bool needs_libpython;    /* DT_NEEDED names a libpython */
-	bool is_pypy;            /* exports PyPy_* or pypy_* symbols */
-	char soname[64];         /* "" without one */
+	uint64_t data_vaddr,
+		data_size; /* its writable segment, .bss included */
+	uint8_t tag_major,
+		tag_minor;    /* by its texts, see search.h; 0: they do not
+					* tell, or were not asked */
+	bool needs_libpython; /* DT_NEEDED names a libpython */
+	bool is_pypy;         /* exports PyPy_* or pypy_* symbols */
+	char soname[64];      /* "" without one */
 };
 
 /*
@@ -72,6 +77,8 @@ struct runtime {
 	uint64_t tstate_current; /* of _PyThreadState_Current, up to 3.6; else 0 */
 	uint64_t interp_hint; /* interpreter that was first in the list: spares
 				* runtime_mark a call while it is; never trusted */
+	uint16_t tid_offset; /* of the kernel's tid in a pthread structure; 0: as
+				* glibc has it. See runtime_find_tid */
 	uint32_t version_hex; /* PY_VERSION_HEX where the target tells it, else 0 */
 	char version[24];     /* "3.11.7", "3.9", "3.13.5t" for a person; with
 				* OUT_UNKNOWN also "PyPy", "32-bit", "unknown" */
@@ -88,8 +95,9 @@ struct runtime {
  * an interpreter without a layout (PyPy too); OUT_NOT_YET when it is not
  * initialised, or its first thread is not, or when it is to be found by the thread
  * that has the GIL and none has; else what reading came to.
- * The version comes from the debug offsets, `Py_Version`, the soname or the
- * file's name, in this order; never from a guess. A layout is believed only when
+ * The version comes from the debug offsets, `Py_Version`, the soname, the file's
+ * texts or the file's name, in this order; never from a guess. Where the file has
+ * no symbols, and its texts are those of an interpreter, its data is searched. A layout is believed only when
  * the first interpreter and its first thread point to each other as they should;
  * OUT_TORN when they do not (it changed just now, or is no such interpreter).
  */

@@ -50,6 +50,12 @@ int runtime_threads(const struct mem *mem, const struct runtime *rt,
 		    uint64_t *ret_mark);
 
 /*
+ * Bytes from the start of a thread state that runtime_threads reads of it in one
+ * call: for a memory that fetches ahead those that are known already.
+ */
+size_t runtime_thread_bytes(const struct layout *layout);
+
+/*
  * The fingerprint alone, in as few reads as can be (one, for one interpreter; up
  * to 3.6 three).
  */
@@ -65,6 +71,24 @@ int runtime_mark(const struct mem *mem, const struct runtime *rt,
  * OUT_DENIED, with *ret left alone.
  */
 int runtime_pthread_tid(const struct mem *mem, uint64_t pthread, pid_t *ret);
+
+/* The same at another offset, as runtime_find_tid tells it. 0: as glibc has it. */
+int runtime_pthread_tid_at(const struct mem *mem, uint64_t pthread,
+			   uint16_t offset, pid_t *ret);
+
+/*
+ * Where another C library keeps a thread's number in its pthread structure: the
+ * one place where each of the structures has the number of a task, and no two the
+ * same.
+ *
+ * @pthreads   @n addresses, of threads of one process; the first 8 are used
+ * @tids       the tasks of the process as its own pid namespace counts; @n_tids
+ *
+ * Returns 0; OUT_UNKNOWN when there is none, or more than one (a small number may
+ * stand anywhere); OUT_GONE, OUT_DENIED.
+ */
+int runtime_find_tid(const struct mem *mem, const uint64_t *pthreads, size_t n,
+		     const pid_t *tids, size_t n_tids, uint16_t *ret_offset);
 
 /*
  * The thread state that holds the GIL of @interp, 0 when none does. Up to 3.11

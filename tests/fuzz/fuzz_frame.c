@@ -73,7 +73,12 @@ static void walk(const struct mem *mem, const struct layout *layout,
 		int r = frame_walk_batched(mem, layout, BASE, p, &hint, again,
 					   MAX, &n);
 
-		if (r != *ret_r || n != *ret_n ||
+		/* Beyond MAX only the second goes on, and may not like it. */
+		if (*ret_r == OUT_FULL && r != *ret_r)
+			continue;
+		if (*ret_r == OUT_FULL)
+			n = n < MAX / 2 ? n : MAX / 2;
+		if (r != *ret_r || (r == 0 && n != *ret_n) ||
 		    memcmp(frames, again, n * sizeof(*frames)) != 0)
 			abort();
 	}

@@ -51,6 +51,14 @@ def near(what, seen, right, tolerance):
            "%s: expected %.4g +- %.4g, saw %.4g", what, right, tolerance, seen)
 
 
+def lasts(what, seen, right, tolerance):
+    """As near, of a function that works or sleeps for a time by the clock: on a full
+    machine it takes longer, as it waits for a CPU at its end."""
+    expect(right - tolerance <= seen <= right + tolerance + .3 + .4 * right,
+           "%s: expected %.4g +- %.4g, or somewhat longer, saw %.4g", what, right,
+           tolerance, seen)
+
+
 def slack(seconds, rate=RATE, share=.05):
     """What a weight may be off by: a share, and a sampling interval at each end
     (an interval may be a quarter longer than its mean)."""

@@ -429,18 +429,44 @@ static void fetches_a_stack_by_chunks_at_first_sight(void **state)
 	}
 }
 
-static void reads_only_the_chunks_it_needs(void **state)
+static void keeps_both_ends_of_a_stack_that_is_too_deep(void **state)
+{
+	/* What is left out is a part of the ring, all of it, or none. */
+	static const unsigned rooms[] = { 2, 7, 150, 333, 500, 999, 1000 };
+	struct bench b;
+
+	(void)state;
+	setup(&b, 13, false);
+	put_stack(&b, 1000);
+	for (size_t i = 0; i < sizeof(rooms) / sizeof(*rooms); i++) {
+		size_t max = rooms[i], outer = max / 2, inner = max - outer;
+
+		assert_int_equal(walk(&b, MAX), 0);
+		memcpy(want, got, sizeof(got));
+		assert_int_equal(walk_batched(&b, max),
+				 max < 1000 ? OUT_FULL : 0);
+		assert_int_equal(b.n, max);
+		assert_int_equal(b.hint.left_out, 1000 - max);
+		assert_memory_equal(got, want, inner * sizeof(*got));
+		assert_memory_equal(got + inner, want + 1000 - outer,
+				    outer * sizeof(*got));
+		if (i)
+			assert_int_equal(b.calls, 1);
+	}
+	teardown(&b);
+}
+
+static void finds_out_a_stack_that_goes_round(void **state)
 {
 	struct bench b;
 
 	(void)state;
 	setup(&b, 13, false);
 	put_stack(&b, 1000);
-	assert_int_equal(walk_batched(&b, 150), OUT_FULL);
-	assert_int_equal(b.calls, 3);
-	assert_int_equal(walk_batched(&b, 150), OUT_FULL);
-	assert_int_equal(b.calls, 1);
-	assert_int_equal(b.hint.n_chunks, 2);
+	/* The outermost one continues in one of those before. */
+	put_frame(&b, CHUNK + 24, CHUNK + 24 + FRAME_APART * 50, CODE, 2);
+	assert_int_equal(walk_batched(&b, 100), OUT_TORN);
+	assert_int_equal(walk(&b, 100), OUT_FULL);
 	teardown(&b);
 }
 
@@ -622,7 +648,8 @@ int main(void)
 		cmocka_unit_test(counts_from_the_threads_own_bytecode),
 		cmocka_unit_test(takes_one_call_in_the_steady_state),
 		cmocka_unit_test(fetches_a_stack_by_chunks_at_first_sight),
-		cmocka_unit_test(reads_only_the_chunks_it_needs),
+		cmocka_unit_test(keeps_both_ends_of_a_stack_that_is_too_deep),
+		cmocka_unit_test(finds_out_a_stack_that_goes_round),
 		cmocka_unit_test(predicts_frames_outside_of_the_chunks),
 		cmocka_unit_test(survives_any_wrong_prediction),
 	};

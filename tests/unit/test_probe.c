@@ -179,6 +179,55 @@ static void tells_static_ones_by_the_files_name(void **state)
 	assert_int_equal(t->rt.address, RUNTIME);
 }
 
+static void tells_renamed_ones_by_their_texts(void **state)
+{
+	struct target *t = *state;
+
+	call_it(t, "", "/opt/python3.9");
+	t->facts.tag_major = 3;
+	t->facts.tag_minor = 8;
+	link_heads(t, layout_find(3, 8, false));
+	assert_int_equal(locate(t), OUT_OK);
+	assert_string_equal(t->rt.version, "3.8");
+}
+
+/* A program that hides all but its texts; the list's head is in its data. */
+static void hide_it(struct target *t)
+{
+	call_it(t, "", "/opt/app/server");
+	t->facts.runtime = 0;
+	t->facts.tag_major = 3;
+	t->facts.tag_minor = 8;
+	t->facts.data_vaddr = VALUE;
+	t->facts.data_size = 4096;
+	link_heads(t, layout_find(3, 8, false));
+	fakemem_put_u64(&t->fm, RUNTIME + 40, INTERP);
+	fakemem_put_u64(&t->fm, TSTATE + 176, TSTATE + 256);
+	fakemem_put_u64(&t->fm, TSTATE + 256, TSTATE + 256);
+}
+
+static void searches_a_program_that_has_no_symbols(void **state)
+{
+	struct target *t = *state;
+
+	hide_it(t);
+	assert_int_equal(locate(t), OUT_OK);
+	assert_int_equal(t->rt.address, RUNTIME);
+	assert_string_equal(t->rt.version, "3.8");
+}
+
+static void takes_texts_alone_for_no_python(void **state)
+{
+	struct target *t = *state;
+
+	hide_it(t);
+	fakemem_zero(&t->fm, RUNTIME, 4096);
+	assert_int_equal(locate(t), OUT_NOT_PYTHON);
+	hide_it(t);
+	t->facts.needs_libpython = true;
+	assert_int_equal(locate(t), OUT_NOT_PYTHON);
+}
+
 static void falls_back_to_the_section_without_the_symbol(void **state)
 {
 	struct target *t = *state;
@@ -338,6 +387,23 @@ static void refuses_pypy_by_its_name(void **state)
 	assert_string_equal(t->rt.version, "PyPy");
 }
 
+static void refuses_other_kinds_by_their_names(void **state)
+{
+	struct target *t = *state;
+
+	call_it(t, "", "/usr/bin/micropython");
+	t->facts.runtime = 0;
+	assert_int_equal(locate(t),
+			 OUT_NOT_PYTHON); /* a library of that name */
+	t->file.is_exe = true;
+	assert_int_equal(locate(t), OUT_UNKNOWN);
+	assert_string_equal(t->rt.version, "MicroPython");
+	/* A CPython that somebody has called so is one. */
+	t->facts.runtime = VALUE;
+	t->facts.version = VERSION;
+	assert_int_equal(locate(t), OUT_OK);
+}
+
 static void refuses_other_machines_only_where_they_run_python(void **state)
 {
 	struct target *t = *state;
@@ -376,6 +442,9 @@ int main(void)
 		WITH_TARGET(takes_the_symbol_for_more_than_the_name),
 		WITH_TARGET(tells_older_versions_by_the_soname),
 		WITH_TARGET(tells_static_ones_by_the_files_name),
+		WITH_TARGET(tells_renamed_ones_by_their_texts),
+		WITH_TARGET(searches_a_program_that_has_no_symbols),
+		WITH_TARGET(takes_texts_alone_for_no_python),
 		WITH_TARGET(falls_back_to_the_section_without_the_symbol),
 		WITH_TARGET(
 			counts_from_the_files_start_when_that_is_not_mapped),
@@ -393,6 +462,7 @@ int main(void)
 		WITH_TARGET(is_not_taken_in_by_a_name),
 		WITH_TARGET(passes_over_files_that_are_no_programs),
 		WITH_TARGET(refuses_pypy_by_its_name),
+		WITH_TARGET(refuses_other_kinds_by_their_names),
 		WITH_TARGET(refuses_other_machines_only_where_they_run_python),
 		WITH_TARGET(passes_on_that_the_process_is_gone),
 	};

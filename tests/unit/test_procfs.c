@@ -255,6 +255,45 @@ static void tells_the_tracer_and_the_user(void **state)
 			 -EBADMSG);
 }
 
+static void tells_the_number_in_the_innermost_namespace(void **state)
+{
+	const struct fakeproc *fake = *state;
+	bool nested;
+	pid_t inner;
+
+	fakeproc_text(fake, "42/task/43/status",
+		      "Name:\tx\nTgid:\t42\nNSpid:\t43\t9\t2\nVmPeak:\t1 kB\n");
+	assert_int_equal(
+		procfs_inner_tid(&fake->fs, 42, 43, &inner, &nested, NULL), 0);
+	assert_int_equal(inner, 2);
+	assert_true(nested);
+	fakeproc_text(fake, "42/task/43/status", "Name:\tx\nNSpid:\t43\n");
+	assert_int_equal(
+		procfs_inner_tid(&fake->fs, 42, 43, &inner, &nested, NULL), 0);
+	assert_int_equal(inner, 43);
+	assert_false(nested);
+}
+
+static void takes_our_number_where_the_kernel_tells_no_other(void **state)
+{
+	const struct fakeproc *fake = *state;
+	bool nested = true;
+	pid_t inner;
+
+	fakeproc_text(fake, "42/task/43/status", "Name:\tNSpid: 7\n");
+	assert_int_equal(
+		procfs_inner_tid(&fake->fs, 42, 43, &inner, &nested, NULL), 0);
+	assert_int_equal(inner, 43);
+	assert_false(nested);
+	fakeproc_text(fake, "42/task/43/status", "NSpid:\tx\n");
+	assert_int_equal(
+		procfs_inner_tid(&fake->fs, 42, 43, &inner, &nested, NULL),
+		-EBADMSG);
+	assert_int_equal(
+		procfs_inner_tid(&fake->fs, 42, 44, &inner, &nested, NULL),
+		OUT_GONE);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -271,6 +310,8 @@ int main(void)
 		WITH_FAKE(shows_at_most_4096_bytes_of_a_command),
 		WITH_FAKE(names_in_brackets_who_has_no_command),
 		WITH_FAKE(tells_the_tracer_and_the_user),
+		WITH_FAKE(tells_the_number_in_the_innermost_namespace),
+		WITH_FAKE(takes_our_number_where_the_kernel_tells_no_other),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

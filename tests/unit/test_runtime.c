@@ -388,6 +388,59 @@ static void has_no_tid_where_there_can_be_none(void **state)
 	assert_int_equal(tid, 0);
 }
 
+/* As musl has it: the numbers at another place, and the same word in all. */
+static void put_pthreads(struct target *t)
+{
+	for (unsigned i = 0; i < 3; i++) {
+		fakemem_zero(&t->fm, GIL + i * STEP, 1024);
+		fakemem_put_u32(&t->fm, GIL + i * STEP + 8, 30);
+		fakemem_put_u32(&t->fm, GIL + i * STEP + 48, 30 + i);
+	}
+}
+
+static void finds_where_another_c_library_keeps_the_tid(void **state)
+{
+	static const uint64_t pthreads[] = { GIL, GIL + STEP, GIL + 2 * STEP };
+	static const pid_t tids[] = { 30, 31, 32, 33 };
+	struct target *t = *state;
+	uint16_t offset = 77;
+	pid_t tid;
+
+	put_pthreads(t);
+	assert_int_equal(
+		runtime_find_tid(&t->mem, pthreads, 3, tids, 4, &offset),
+		OUT_OK);
+	assert_int_equal(offset, 48);
+	assert_int_equal(
+		runtime_pthread_tid_at(&t->mem, GIL + STEP, offset, &tid),
+		OUT_OK);
+	assert_int_equal(tid, 31);
+}
+
+static void does_not_guess_where_the_tid_is(void **state)
+{
+	static const uint64_t pthreads[] = { GIL, GIL + STEP, GIL + 2 * STEP };
+	static const pid_t tids[] = { 30, 31, 33 };
+	struct target *t = *state;
+	uint16_t offset;
+
+	put_pthreads(t);
+	assert_int_equal(
+		runtime_find_tid(&t->mem, pthreads, 3, tids, 3, &offset),
+		OUT_UNKNOWN);
+	/* Of one thread alone two places have the number. */
+	assert_int_equal(
+		runtime_find_tid(&t->mem, pthreads, 1, tids, 3, &offset),
+		OUT_UNKNOWN);
+	assert_int_equal(
+		runtime_find_tid(&t->mem, pthreads, 0, tids, 3, &offset),
+		OUT_UNKNOWN);
+	t->fm.fail = OUT_GONE;
+	assert_int_equal(
+		runtime_find_tid(&t->mem, pthreads, 3, tids, 3, &offset),
+		OUT_GONE);
+}
+
 static void knows_the_one_gil_up_to_3_11(void **state)
 {
 	struct target *t = *state;
@@ -479,6 +532,8 @@ int main(void)
 		WITH_TARGET(passes_on_that_the_target_is_gone),
 		WITH_TARGET(finds_the_tid_in_a_pthread),
 		WITH_TARGET(has_no_tid_where_there_can_be_none),
+		WITH_TARGET(finds_where_another_c_library_keeps_the_tid),
+		WITH_TARGET(does_not_guess_where_the_tid_is),
 		WITH_TARGET(knows_the_one_gil_up_to_3_11),
 		WITH_TARGET(asks_the_interpreters_own_gil_from_3_12),
 		WITH_TARGET(does_not_take_the_last_holder_for_the_holder),

@@ -22,7 +22,7 @@ static long long now_ns(void)
 	return t.tv_sec * 1000000000LL + t.tv_nsec;
 }
 
-pid_t waitpid(pid_t pid, int *status, int options)
+int waitid(idtype_t type, id_t id, siginfo_t *info, int options)
 {
 	static _Thread_local long long waited_ns;
 	struct timespec wait = { .tv_sec = 1 };
@@ -35,8 +35,10 @@ pid_t waitpid(pid_t pid, int *status, int options)
 			errno = EINTR;
 			return -1;
 		}
-		if (now_ns() - waited_ns < LATE_NS)
+		if (now_ns() - waited_ns < LATE_NS) {
+			info->si_pid = 0;
 			return 0;
+		}
 	}
-	return (pid_t)syscall(SYS_wait4, pid, status, options, NULL);
+	return (int)syscall(SYS_waitid, type, id, info, options, NULL);
 }

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+
+#include "base/outcome.h"
+#include "session_internal.h"
+
+/*
+ * The thread states of a thread, and the one stack that theirs make. Most threads
+ * have one. A thread that enters another interpreter keeps the stack that it has in
+ * the first, and has another in the second: on the C stack the second lies on top.
+ * Interpreters are listed the newest first, and the newest is taken for the one
+ * that was entered last.
+ */
+
+/* One that has entered more interpreters than these is shown without the rest. */
+#define SEATS_MAX 64
+
+/* Put a thread state at its place, where another may have been. */
+static void seat_take(struct forkflame *ff, struct thread *t, struct seat *seat,
+		      const struct pythread *th)
+{
+	if (seat->tstate != th->tstate) {
+		t->proven = false;
+		thread_make_due(ff, t);
+	}
+	seat->tstate = th->tstate;
+	seat->interp = th->interp;
+	seat->pthread = th->pthread;
+	seat->native = (pid_t)th->native;
+}
+
+int thread_seat(struct forkflame *ff, struct thread *t,
+		const struct pythread *th)
+{
+	size_t i = t->seats;
+
+	if (i == SEATS_MAX)
+		return 0;
+	if (i > t->below.n && !vec_push(&t->below, (struct seat){ 0 }))
+		return -ENOMEM;
+	seat_take(ff, t, i ? &t->below.at[i - 1] : &t->seat, th);
+	t->seats++;
+	return 0;
+}
+
+void thread_drop_seats(struct thread *t)
+{
+	while (t->below.n && t->below.n >= t->seats)
+		stackhint_free(&t->below.at[--t->below.n].hint);
+}
+
+/* Does the thread state still belong to this thread? */
+static int check_owner(struct forkflame *ff, const struct thread *t,
+		       const struct seat *seat)
+{
+	const struct layout *layout = &process_image(t->process)->rt.layout;
+	const struct mem *mem = prefetch_mem(ff->prefetch);
+	uint64_t value;
+	int r;
+
+	if (layout->thread.native_id != LAYOUT_NONE) {
+		r = mem_read_u64(mem, seat->tstate + layout->thread.native_id,
+				 &value);
+		if (r == 0 && (pid_t)value != t->tid &&
+		    (pid_t)value != seat->native)
+			r = OUT_UNKNOWN;
+		return r;
+	}
+	r = mem_read_u64(mem, seat->tstate + layout->thread.thread_id, &value);
+	if (r == 0 && seat->pthread && value != seat->pthread)
+		r = OUT_UNKNOWN;
+	return r;
+}
+
+/*
+ * Whether the evaluation of a thread state goes on on the C stack of @t. Up to 3.12
+ * an interpreter may be run by another thread than the one that made it, and bear
+ * the maker's numbers. In 3.11 and 3.12 the thread state points to the C stack, so
+ * that it can be told: a thread's pthread structure is at the top of its stack, and
+ * the first thread's stack is above all others.
+ */
+static bool is_here(struct forkflame *ff, const struct thread *t,
+		    const struct seat *seat)
+{
+	const struct process *p = t->process;
+	const struct layout *layout = &process_image(p)->rt.layout;
+	uint64_t top = t->seat.pthread, at;
+
+	if (layout->frame_kind != FRAME_CFRAME ||
+	    mem_read_u64(&ff->mem, seat->tstate + layout->thread.frame, &at))
+		return true;
+	if (t->tid == p->pid)
+		return at > top;
+	if (at >= top)
+		return false;
+	for (size_t i = 0; i < p->threads.n; i++) {
+		uint64_t other = p->threads.at[i]->seat.pthread;
+
+		if (other > at && other < top)
+			return false;
+	}
+	return true;
+}
+
+static int read_seat(struct forkflame *ff, struct thread *t, struct seat *seat,
+		     size_t *n)
+{
+	const struct layout *layout = &process_image(t->process)->rt.layout;
+	size_t got;
+	int full, r;
+
+	if (t->below.n && !is_here(ff, t, seat))
+		return 0;
+	full = frame_walk_batched(&ff->mem, layout, seat->tstate, ff->prefetch,
+				  &seat->hint, ff->raw + *n, FRAMES_MAX - *n,
+				  &got);
+	if (full != 0 && full != OUT_FULL)
+		return full;
+	r = check_owner(ff, t, seat);
+	if (r != 0)
+		return r;
+	if (seat->hint.left_out) {
+		t->left_out = seat->hint.left_out;
+		t->mark_at = *n + got - got / 2;
+	}
+	*n += got;
+	return full;
+}
+
+/*
+ * The stacks of the other interpreters, under the newest one's. Of one interpreter
+ * only the newest that is not empty: a thread state that is being made for another
+ * thread, or (in 2.7) one of the forking parent's thread, may bear our number.
+ */
+static int read_below(struct forkflame *ff, struct thread *t, size_t *n)
+{
+	uint64_t entered = *n ? t->seat.interp : 0;
+	int r = 0;
+
+	for (size_t i = 0; i < t->below.n && r == 0; i++) {
+		struct seat *seat = &t->below.at[i];
+		size_t before = *n;
+
+		if (seat->interp == entered)
+			continue;
+		r = read_seat(ff, t, seat, n);
+		if (*n > before)
+			entered = seat->interp;
+	}
+	return r;
+}
+
+int thread_read(struct forkflame *ff, struct thread *t, size_t *ret_n,
+		bool *ret_cut)
+{
+	const struct image *image = process_image(t->process);
+	size_t n = 0;
+	int r;
+
+	ff->remote->pid = t->tid;
+	t->left_out = 0;
+	r = read_seat(ff, t, &t->seat, &n);
+	/* The newest may be on its way to another thread. */
+	if (r == OUT_UNKNOWN && t->below.n) {
+		t->process->walked = false;
+		r = 0;
+	}
+	if (r == 0)
+		r = read_below(ff, t, &n);
+	*ret_cut = r == OUT_FULL && !t->left_out;
+	if (r != 0 && r != OUT_FULL)
+		return r;
+	r = codecache_capture(image->codes, prefetch_mem(ff->prefetch),
+			      &image->rt.layout, ff->raw, n, ff->ids);
+	if (r == 0)
+		*ret_n = n;
+	return r;
+}

@@ -1,0 +1,206 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Who the threads are: after a fork, in another pid namespace, in a second
+interpreter, without a leader, without Python, and by the thousand."""
+import subprocess
+
+import ffplaces
+import fflive
+from fflive import expect, lasts, near
+
+SECONDS = 1
+MANY = 2000
+
+
+def forked_child_has_one_thread(python):
+    """The parent's are in the child's list for a moment; in 2.7 for ever."""
+    run = fflive.run([], [python, fflive.program("ghosts.py"), SECONDS])
+    fflive.check_run(run)
+    child, parent = run.roles("child")[0], run.roles("parent")[0]
+    for ghost in ("ghost_busy", "ghost_asleep"):
+        # It may be seen on the way out of the fork, before it has run.
+        near("%s in the child" % ghost, run.weigh(child, ghost), 0, .001)
+        expect(run.weigh(parent, ghost) > .9 * SECONDS, "%s in the parent: %s",
+               ghost, run.weigh(parent, ghost))
+    hook = run.weigh(child, "slow_hook")
+    own = run.weigh(child, "only_child")
+    if ffplaces.every_python()[python] >= (3, 7):
+        # Three processes want two CPUs: it may wait for one at its end.
+        lasts("time in the handler", hook, SECONDS / 2, .15)
+    lasts("time of the child", own, SECONDS, .15)
+    wall = run.member(child)["wall_ns"] / 1e9
+    lasts("all of the child", wall, hook + own, .2)
+
+
+def thread_without_python_spoils_nothing(python):
+    with ffplaces.Folder() as folder:
+        library = ffplaces.build(folder + "/native.so", "-shared", "-fPIC",
+                                 fflive.program("native.c"), "-lpthread")
+        run = fflive.run([], [python, fflive.program("empty_thread.py"), library,
+                              SECONDS])
+    fflive.check_run(run)
+    lasts("time in main_work", run.weigh(None, "main_work"), SECONDS,
+         fflive.slack(SECONDS))
+    dropped = sum(run.stats["dropped"].values())
+    expect(dropped <= 2, "dropped: %s", run.stats["dropped"])
+    empty = run.weigh(None, None, lambda stack: not stack.frames)
+    lasts("time of the thread without Python", empty, SECONDS, .3)
+
+
+def ends_of_threads_end_nothing(python):
+    run = fflive.run([], [python, fflive.program("brief_threads.py"), SECONDS])
+    fflive.check_run(run)
+    lasts("time in rest", run.weigh(None, "rest"), SECONDS, fflive.slack(SECONDS))
+    expect(run.stats["processes"]["seen"] == 1, "%s", run.stats["processes"])
+
+
+def check_leaderless(run, right):
+    lasts("time after the leader's end", run.weigh(None, "lives_on"), right,
+         fflive.slack(right))
+    # The leader's stack does not stand on when it has none.
+    expect(run.weigh(None, "main") < .6, "the leader: %s", run.weigh(None, "main"))
+
+
+def process_outlives_its_leader(python):
+    run = fflive.run([], [python, fflive.program("leaderless.py"), SECONDS])
+    fflive.check_run(run)
+    span = run.spans("lives_on")[0]
+    check_leaderless(run, span["end"] - span["begin"])
+    left = run.stats["members"][0]["left_ns"] / 1e9
+    expect(left > span["end"] - span["begin"], "it left with its leader: %s", left)
+
+
+def process_without_a_leader_can_be_attached_to(python):
+    with fflive.Target([python, fflive.program("leaderless.py"), "4"]) as target:
+        fflive.wait_until(lambda: fflive.thread_state(target.pid, target.pid)[0]
+                          == "Z", 5, "the leader's end")
+        run = fflive.run(["-p", target.pid, "-d", SECONDS])
+        fflive.check_run(run)
+        check_leaderless(run, SECONDS)
+        process = ffplaces.dump(target.pid)[target.pid]
+        expect(["lives_on"] == [name for thread in process["threads"]
+                                for name in ffplaces.functions(thread)
+                                if name == "lives_on"], "dump: %s", process)
+
+
+def stacks_of_two_interpreters_are_one(python):
+    run = fflive.run([], [python, fflive.program("interpreters.py"), SECONDS])
+    fflive.check_run(run)
+
+    def of(outer, inner):
+        def both(stack):
+            return outer in fflive.names(stack)
+        return run.weigh(None, inner, both)
+
+    lasts("inner_work in outer_main", of("outer_main", "inner_work"), SECONDS,
+         .15)
+    lasts("inner_sleep in outer_thread", of("outer_thread", "inner_sleep"), SECONDS,
+         .3)
+    lasts("time alone", run.weigh(None, "alone"), SECONDS / 2,
+         fflive.slack(SECONDS / 2))
+    for outer, inner in (("outer_main", "inner_sleep"), ("alone", "inner_work"),
+                         ("outer_thread", "inner_work"), ("alone", "inner_sleep")):
+        near("%s in %s" % (inner, outer), of(outer, inner), 0, .001)
+
+
+def can_unshare(*flags):
+    return subprocess.run(["unshare"] + list(flags) + ["true"],
+                          stderr=subprocess.DEVNULL).returncode == 0
+
+
+def numbers_of_another_namespace_are_told_apart(python):
+    flags = ["--pid", "--fork", "--mount-proc"]
+    if not can_unshare(*flags):
+        raise fflive.Skip("no new pid namespaces")
+    run = fflive.run([], ["unshare"] + flags +
+                     [python, fflive.program("namespace.py"), SECONDS])
+    fflive.check_run(run)
+    fact = [fact for fact in run.truth if fact.get("role") == "inner"][0]
+    expect(fact["pid"] < 10, "it is in our namespace: %s", fact)
+    expect(fact["pid"] not in [one["pid"] for one in run.stats["members"]],
+           "its own number is shown: %s", fact)
+    lasts("busy_one", run.weigh(None, "busy_one"), SECONDS, fflive.slack(SECONDS))
+    lasts("asleep", run.weigh(None, "asleep"), 2 * SECONDS,
+         2 * fflive.slack(SECONDS))
+    lasts("forked_asleep", run.weigh(None, "forked_asleep"), SECONDS,
+         fflive.slack(SECONDS))
+    cpu = fflive.run(["--mode", "cpu"], ["unshare"] + flags +
+                     [python, fflive.program("namespace.py"), SECONDS])
+    busy, still = cpu.weigh(None, "busy_one"), cpu.weigh(None, "asleep")
+    expect(busy > .05 * SECONDS and still < .02 * busy + .01,
+           "CPU time: busy_one %s, asleep %s", busy, still)
+
+
+def attaches_to_another_namespace(python):
+    flags = ["--pid", "--fork", "--mount-proc"]
+    if not can_unshare(*flags):
+        raise fflive.Skip("no new pid namespaces")
+    with fflive.Target(["unshare"] + flags +
+                       [python, fflive.program("namespace.py"), "20"]) as target:
+        fflive.wait_until(lambda: len(busy_ones(target.pid)) == 1, 5, "the threads")
+        processes = ffplaces.dump(target.pid)
+        for pid, process in processes.items():
+            tids = {thread["tid"] for thread in process["threads"]}
+            expect(tids <= set(fflive.threads_of(pid)), "no tasks of %d: %s", pid,
+                   tids)
+        thread = busy_ones(target.pid)[0]
+        with open("/proc/%d/comm" % thread["tid"]):
+            pass
+        near_cpu = cpu_of(processes, thread["tid"])
+        expect(near_cpu > 5, "busy_one's task used %d ticks", near_cpu)
+
+
+def busy_ones(pid):
+    return [thread for process in ffplaces.dump(pid).values()
+            for thread in process["threads"]
+            if "busy_one" in ffplaces.functions(thread)]
+
+
+def cpu_of(processes, tid):
+    """Clock ticks that a task used in half a second."""
+    def used():
+        for pid in processes:
+            if tid in fflive.threads_of(pid):
+                text = fflive.read_text("/proc/%d/task/%d/stat" % (pid, tid))
+                return int(text.rpartition(")")[2].split()[11])
+        return 0
+
+    before = used()
+    fflive.time.sleep(.5)
+    return used() - before
+
+
+def thousands_of_threads_cost_little_each():
+    python = fflive.newest()
+    cost = {}
+    for n in (MANY // 4, MANY):
+        run = fflive.run([], [python, fflive.program("many_threads.py"), n,
+                              SECONDS])
+        fflive.check_run(run)
+        expect(run.stats["threads"] == n + 1, "threads: %s", run.stats["threads"])
+        near("main_work", run.weigh(None, "main_work"), SECONDS,
+             fflive.slack(SECONDS) + .05)
+        cost[n] = run.stats["profiler_cpu_ns"] / 1e6
+    print("  note: %s" % ", ".join("%d threads: %.0f ms of CPU" % pair
+                                   for pair in cost.items()))
+    # Four times the threads: linear is 4, quadratic is 16.
+    expect(cost[MANY] < 9 * cost[MANY // 4] + 20, "CPU in ms: %s", cost)
+
+
+def main():
+    outcomes = ffplaces.each(forked_child_has_one_thread)
+    for test in (thread_without_python_spoils_nothing, ends_of_threads_end_nothing,
+                 process_outlives_its_leader,
+                 process_without_a_leader_can_be_attached_to):
+        outcomes += [fflive.attempt(test, python.path)
+                     for python in fflive.pythons()]
+    outcomes += ffplaces.each(stacks_of_two_interpreters_are_one,
+                              lambda version: version >= (3, 8))
+    outcomes += ffplaces.each(numbers_of_another_namespace_are_told_apart)
+    outcomes.append(fflive.attempt(attaches_to_another_namespace, fflive.newest()))
+    outcomes.append(fflive.attempt(thousands_of_threads_cost_little_each))
+    ffplaces.finish(outcomes)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: Apache-2.0
+"""interpreters.py SECONDS: the main thread works in a second interpreter, then in
+its own; another thread sleeps in a third, of its own making."""
+import sys
+import threading
+
+from burner import burn
+
+try:
+    import _interpreters as interpreters
+except ImportError:
+    import _xxsubinterpreters as interpreters
+
+SECONDS = float(sys.argv[1])
+
+WORK = """
+import time
+def inner_work(seconds):
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        sum(range(400))
+inner_work(%g)
+""" % SECONDS
+
+SLEEP = """
+import time
+def inner_sleep(seconds):
+    time.sleep(seconds)
+inner_sleep(%g)
+""" % SECONDS
+
+
+def outer_main():
+    interpreters.run_string(interpreters.create(), WORK)
+
+
+def outer_thread():
+    interpreters.run_string(interpreters.create(), SLEEP)
+
+
+def alone():
+    burn(SECONDS / 2)
+
+
+thread = threading.Thread(target=outer_thread)
+thread.start()
+outer_main()
+thread.join()
+alone()
