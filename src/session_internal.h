@@ -182,9 +182,11 @@ struct process {
 	struct place place;  /* as its parent's, for one that was forked */
 	uint32_t cgroup;     /* string id */
 	struct VEC(struct thread *) threads;
-	uint64_t mark;         /* of the thread list when it was last walked */
-	bool walked;           /* the list has been walked since the exec */
-	uint64_t refresh_tick; /* when the list was last compared */
+	size_t interps; /* how many have thread states, at the last walk */
+	struct codeseen seen; /* code objects that are known by their numbers */
+	uint64_t mark;        /* of the thread list when it was last walked */
+	bool walked;          /* the list has been walked since the exec */
+	uint64_t refresh_tick;      /* when the list was last compared */
 	uint64_t born_ns, image_ns; /* birth of process, of its present image */
 	uint64_t image_cpu_ns;      /* the leader's account at the latter */
 	uint64_t left_ns;

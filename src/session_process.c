@@ -39,6 +39,7 @@ void process_free(struct forkflame *ff, struct process *p)
 	vec_free(&p->threads);
 	vec_free(&p->held);
 	vec_free(&p->held_threads);
+	vec_free(&p->seen);
 	free(p);
 }
 
@@ -234,6 +235,8 @@ int process_exec(struct forkflame *ff, struct process *p, uint64_t time_ns)
 	if (p->left)
 		return 0;
 	record_image(ff, p);
+	p->seen.n = 0;
+	p->interps = 0;
 	old_image = p->rec_image;
 	r = process_add_image(ff, p);
 	if (r != 0)

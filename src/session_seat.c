@@ -170,8 +170,11 @@ int thread_read(struct forkflame *ff, struct thread *t, size_t *ret_n,
 	*ret_cut = r == OUT_FULL && !t->left_out;
 	if (r != 0 && r != OUT_FULL)
 		return r;
-	r = codecache_capture(image->codes, prefetch_mem(ff->prefetch),
-			      &image->rt.layout, ff->raw, n, ff->ids);
+	r = codecache_capture(image->codes,
+			      t->process->interps == 1 ? &t->process->seen
+						       : NULL,
+			      prefetch_mem(ff->prefetch), &image->rt.layout,
+			      ff->raw, n, ff->ids);
 	if (r == 0)
 		*ret_n = n;
 	return r;

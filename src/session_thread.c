@@ -333,6 +333,9 @@ static int list_threads(struct forkflame *ff, struct process *p,
 		p->threads.at[i]->dead = true;
 		p->threads.at[i]->seats = 0;
 	}
+	p->interps = n > 0;
+	for (size_t i = 1; i < n; i++)
+		p->interps += threads[i].interp != threads[i - 1].interp;
 	for (size_t i = 0; i < n && r == 0; i++)
 		r = list_thread(ff, p,
 				session_tid_of(ff, p, threads, n, i, &tasks),

@@ -5,7 +5,8 @@
  * whatever the number of frames; the last two only when something is new:
  *
  *  1. read_checks: of each code object its fields; of each name that a known one
- *     has, its length and hash, or, where it has no hash, its first bytes;
+ *     has, its length and hash, or, where it has no hash, its first bytes; but not
+ *     of an object that is known by its number (struct codeseen);
  *  2. judge: what is as it was stays. For the rest, plan_reading fetches the
  *     heads of names and the beginnings of line tables;
  *  3. read_code: from what was fetched, unless it is longer than that.
@@ -179,9 +180,32 @@ static int plan_codes(struct codecache *cache, const struct layout *layout,
 	return 0;
 }
 
+/* Is it known to be the same if its fields are? */
+static bool is_seen(const struct codecache *cache, const struct codeseen *seen,
+		    uint32_t id)
+{
+	const struct code *code = &cache->codes.at[id];
+
+	return seen && code->fields.version && id < seen->n &&
+	       seen->at[id] == code->read;
+}
+
+/* All that was asked for is as it is in this process. */
+static void note_seen(const struct codecache *cache, struct codeseen *seen)
+{
+	for (size_t i = 0; i < cache->todo_codes.n; i++) {
+		uint32_t id = cache->todo_codes.at[i];
+
+		while (seen->n <= id)
+			if (!vec_push(seen, 0))
+				return;
+		seen->at[id] = cache->codes.at[id].read;
+	}
+}
+
 /* Step 1. The ranges are those of the codes, then those of the names. */
-static int read_checks(struct codecache *cache, const struct mem *mem,
-		       const struct layout *layout,
+static int read_checks(struct codecache *cache, const struct codeseen *seen,
+		       const struct mem *mem, const struct layout *layout,
 		       const struct rawframe *frames, size_t n, uint32_t *ids)
 {
 	uint8_t *to;
@@ -197,6 +221,8 @@ static int read_checks(struct codecache *cache, const struct mem *mem,
 	for (size_t i = 0; i < cache->todo_codes.n; i++) {
 		struct code *code = &cache->codes.at[cache->todo_codes.at[i]];
 
+		if (is_seen(cache, seen, cache->todo_codes.at[i]))
+			continue;
 		for (size_t k = 0; code->valid && k < NAMES; k++)
 			if (code->names[k] != UINT32_MAX &&
 			    !plan_name(cache, layout, code->names[k]))
@@ -415,8 +441,8 @@ static int read_stale(struct codecache *cache, const struct mem *mem,
 	return r;
 }
 
-int codecache_capture(struct codecache *cache, const struct mem *mem,
-		      const struct layout *layout,
+int codecache_capture(struct codecache *cache, struct codeseen *seen,
+		      const struct mem *mem, const struct layout *layout,
 		      const struct rawframe *frames, size_t n, uint32_t *ids)
 {
 	int r;
@@ -428,10 +454,14 @@ int codecache_capture(struct codecache *cache, const struct mem *mem,
 	if (is_full(cache))
 		forget_all(cache);
 	cache->round++;
-	r = read_checks(cache, mem, layout, frames, n, ids);
+	r = read_checks(cache, seen, mem, layout, frames, n, ids);
 	if (!r)
 		r = judge(cache, mem, layout);
-	return r ? r : read_stale(cache, mem, layout);
+	if (!r)
+		r = read_stale(cache, mem, layout);
+	if (!r && seen)
+		note_seen(cache, seen);
+	return r;
 }
 
 struct frame codecache_frame(struct codecache *cache, uint32_t id,

@@ -8,6 +8,7 @@
 #include "base/frame.h"
 #include "base/mem.h"
 #include "base/strtab.h"
+#include "base/vec.h"
 #include "python/layout.h"
 
 /*
@@ -36,19 +37,30 @@ struct codecache *codecache_new(struct strtab *strings);
 void codecache_free(struct codecache *cache);
 
 /*
+ * Which code objects were checked whole in one process. From 3.12 the interpreter
+ * gives each code object a number of its own (co_version): where that is the same
+ * in the same process, the object is, and its names need not be looked at again. A
+ * fork copies the counter with everything else, so this is of one process and is
+ * not inherited; and of processes with one interpreter, as each has a counter. A
+ * zeroed one is empty; vec_free frees it.
+ */
+struct codeseen VEC(uint64_t);
+
+/*
  * Make sure that the code objects of @frames are in the cache, as they are now.
  * To be called while the thread does not run, after the walk: checks those that
  * are known in one readv of @mem, reads those that are not in a few more, of all
  * together. Allocates nothing when all are known.
  *
+ * @seen  of the process, see above; NULL: everything is checked
  * @ids   room for @n: set on 0, a number for each frame to be given to
  *        codecache_frame; valid until the next codecache_capture
  *
  * Returns 0; OUT_TORN when a code object cannot be one; OUT_GONE, OUT_DENIED;
  * -ENOMEM.
  */
-int codecache_capture(struct codecache *cache, const struct mem *mem,
-		      const struct layout *layout,
+int codecache_capture(struct codecache *cache, struct codeseen *seen,
+		      const struct mem *mem, const struct layout *layout,
 		      const struct rawframe *frames, size_t n, uint32_t *ids);
 
 /*

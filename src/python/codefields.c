@@ -67,6 +67,20 @@ bool codefields_same(const struct layout *layout, const uint8_t *a,
 		       span.end - span.from);
 }
 
+/*
+ * co_version is the sixth int behind co_firstlineno, with a GIL or without (headers
+ * of 3.12.1, 3.12.10, 3.13.0, 3.13.5, 3.13.15 and 3.14.3).
+ */
+#define VERSION_BEHIND 24
+
+static bool has_version(const struct layout *layout)
+{
+	return layout->major == 3 && layout->minor >= 12 &&
+	       layout->minor <= 14 && !layout->free_threaded &&
+	       layout->code.firstlineno + VERSION_BEHIND + 4u <=
+		       needed(layout).end;
+}
+
 bool codefields_parse(const struct layout *layout, const uint8_t *bytes,
 		      struct codefields *ret)
 {
@@ -83,6 +97,11 @@ bool codefields_parse(const struct layout *layout, const uint8_t *bytes,
 	};
 	memcpy(&ret->firstline, bytes + layout->code.firstlineno - start,
 	       sizeof(ret->firstline));
+	if (has_version(layout))
+		memcpy(&ret->version,
+		       bytes + layout->code.firstlineno + VERSION_BEHIND -
+			       start,
+		       sizeof(ret->version));
 	for (size_t k = 0; k < NAMES; k++) {
 		uint64_t addr;
 

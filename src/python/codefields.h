@@ -32,6 +32,7 @@ struct codefields {
 	uint64_t names[NAMES]; /* addresses of strings; 0: has none */
 	uint64_t table;
 	int32_t firstline;
+	uint32_t version; /* co_version; 0: it tells nothing, or there is none */
 };
 
 /* Do the fields and names of this layout fit what we have room for? */
@@ -44,7 +45,11 @@ struct span codefields_span(const struct layout *layout);
 bool codefields_same(const struct layout *layout, const uint8_t *a,
 		     const uint8_t *b);
 
-/* False when an address cannot be one. */
+/*
+ * False when an address cannot be one. The version is given where it tells one
+ * object from all others that an interpreter ever makes: from 3.12, with a GIL (it
+ * is counted without a lock else), and 0 once the counter has gone round.
+ */
 bool codefields_parse(const struct layout *layout, const uint8_t *bytes,
 		      struct codefields *ret);
 

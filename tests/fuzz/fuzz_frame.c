@@ -109,7 +109,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	strings = strtab_new();
 	cache = codecache_new(strings);
 	for (int i = 0; strings && cache && i < 2; i++) {
-		if (codecache_capture(cache, &mem, layout, frames, n, ids))
+		if (codecache_capture(cache, NULL, &mem, layout, frames, n,
+				      ids))
 			break;
 		for (size_t k = 0; k < n; k++)
 			if (codecache_frame(cache, ids[k], &frames[k]).line < 0)

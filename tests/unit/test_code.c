@@ -29,6 +29,7 @@ struct bench {
 	const struct layout *layout;
 	struct strtab *strings;
 	struct codecache *cache;
+	struct codeseen *seen; /* NULL: none is kept */
 };
 
 static void put_str(struct bench *b, uint64_t at, const char *text,
@@ -116,7 +117,8 @@ static int capture(struct bench *b, uint64_t code, uint32_t *ret_id)
 
 	b->fm.calls = 0;
 	b->fm.ranges = 0;
-	return codecache_capture(b->cache, &b->mem, b->layout, &raw, 1, ret_id);
+	return codecache_capture(b->cache, b->seen, &b->mem, b->layout, &raw, 1,
+				 ret_id);
 }
 
 static void expect_frame(struct bench *b, uint32_t id, int64_t instr,
@@ -219,13 +221,15 @@ static void checks_known_code_in_one_call(void **state)
 	for (unsigned i = 0; i < 60; i++)
 		raw[i] = (struct rawframe){ .code = i % 2 ? CODE : OTHER_CODE,
 					    .instr = 2 };
-	assert_int_equal(
-		codecache_capture(b.cache, &b.mem, b.layout, raw, 60, ids), 0);
+	assert_int_equal(codecache_capture(b.cache, NULL, &b.mem, b.layout, raw,
+					   60, ids),
+			 0);
 	assert_int_equal(b.fm.calls, 4);
 	b.fm.calls = 0;
 	b.fm.ranges = 0;
-	assert_int_equal(
-		codecache_capture(b.cache, &b.mem, b.layout, raw, 60, ids), 0);
+	assert_int_equal(codecache_capture(b.cache, NULL, &b.mem, b.layout, raw,
+					   60, ids),
+			 0);
 	assert_int_equal(b.fm.calls, 1);
 	/* Two code objects, four different strings. */
 	assert_int_equal(b.fm.ranges, 6);
@@ -424,6 +428,98 @@ static int churn_readv(void *ctx, struct mem_range *ranges, size_t n)
 	return churn->behind.readv(churn->behind.ctx, ranges, n);
 }
 
+/* Give the code object its number among all that its interpreter makes. */
+static void put_version(struct bench *b, uint32_t version)
+{
+	fakemem_put_u32(&b->fm, CODE + b->layout->code.firstlineno + 24,
+			version);
+}
+
+/* How many ranges a look at a known object reads: its fields, and names. */
+static size_t ranges_of_a_look(struct bench *b)
+{
+	uint32_t id;
+
+	assert_int_equal(capture(b, CODE, &id), 0);
+	return b->fm.ranges;
+}
+
+static void knows_code_by_its_number_within_a_process(void **state)
+{
+	struct codeseen seen = { 0 };
+	struct bench b;
+
+	(void)state;
+	for (unsigned minor = 12; minor <= 14; minor++) {
+		setup(&b, minor, false);
+		put_version(&b, 7);
+		b.seen = &seen;
+		expect(&b, "Klass.run", 41);
+		assert_int_equal(ranges_of_a_look(&b), 1);
+		/* Another object at the address: nothing but the number tells. */
+		put_str(&b, QUALNAME, "Klass.hop", 3333);
+		put_version(&b, 8);
+		expect(&b, "Klass.hop", 41);
+		assert_int_equal(ranges_of_a_look(&b), 1);
+		seen.n = 0;
+		teardown(&b);
+	}
+	vec_free(&seen);
+}
+
+/* After a fork, both count on from the same number. */
+static void knows_code_by_no_number_of_another_process(void **state)
+{
+	struct codeseen parent = { 0 }, child = { 0 };
+	struct bench b;
+
+	(void)state;
+	setup(&b, 13, false);
+	put_version(&b, 7);
+	b.seen = &parent;
+	expect(&b, "Klass.run", 41);
+	assert_int_equal(ranges_of_a_look(&b), 1);
+	/* The child has made another one, with the number and all pointers. */
+	put_str(&b, QUALNAME, "Klass.hop", 3333);
+	b.seen = &child;
+	expect(&b, "Klass.hop", 41);
+	assert_int_equal(ranges_of_a_look(&b), 1);
+	put_str(&b, QUALNAME, "Klass.run", 2222);
+	b.seen = &parent;
+	expect(&b, "Klass.run", 41);
+	vec_free(&parent);
+	vec_free(&child);
+	teardown(&b);
+}
+
+static void looks_at_names_where_numbers_tell_nothing(void **state)
+{
+	static const struct {
+		unsigned minor;
+		bool free_threaded;
+		uint32_t version;
+	} none[] = { { 11, false, 7 },
+		     { 13, true, 7 },
+		     { 15, false, 7 },
+		     { 13, false, 0 } };
+	struct codeseen seen = { 0 };
+	struct bench b;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(none) / sizeof(*none); i++) {
+		setup(&b, none[i].minor, none[i].free_threaded);
+		put_version(&b, none[i].version);
+		b.seen = &seen;
+		expect(&b, "Klass.run", 41);
+		assert_true(ranges_of_a_look(&b) > 1);
+		put_str(&b, QUALNAME, "Klass.hop", 3333);
+		expect(&b, "Klass.hop", 41);
+		seen.n = 0;
+		teardown(&b);
+	}
+	vec_free(&seen);
+}
+
 static void forgets_when_addresses_never_come_back(void **state)
 {
 	struct churn churn = { 0 };
@@ -439,8 +535,8 @@ static void forgets_when_addresses_never_come_back(void **state)
 	for (unsigned at = 0; at < CHURNED; at += 500) {
 		for (unsigned i = 0; i < 500; i++)
 			raw[i].code = CHURN + (at + i) * 4096ull;
-		assert_int_equal(codecache_capture(b.cache, &mem, b.layout, raw,
-						   500, ids),
+		assert_int_equal(codecache_capture(b.cache, NULL, &mem,
+						   b.layout, raw, 500, ids),
 				 0);
 		assert_true(ids[499] < CODE_MAX_ENTRIES + 500);
 		expect_frame(&b, ids[499], 2, "Klass.run", 41);
@@ -448,11 +544,13 @@ static void forgets_when_addresses_never_come_back(void **state)
 	raw[0].code = CHURN;
 	churn.calls = 0;
 	assert_int_equal(
-		codecache_capture(b.cache, &mem, b.layout, raw, 1, ids), 0);
+		codecache_capture(b.cache, NULL, &mem, b.layout, raw, 1, ids),
+		0);
 	first_again = churn.calls;
 	assert_true(first_again > 1);
 	assert_int_equal(
-		codecache_capture(b.cache, &mem, b.layout, raw, 1, ids), 0);
+		codecache_capture(b.cache, NULL, &mem, b.layout, raw, 1, ids),
+		0);
 	assert_int_equal(churn.calls, first_again + 1);
 	teardown(&b);
 }
@@ -473,6 +571,9 @@ int main(void)
 		cmocka_unit_test(
 			reads_strings_and_tables_longer_than_their_beginnings),
 		cmocka_unit_test(hides_the_frame_between_a_class_and_its_init),
+		cmocka_unit_test(knows_code_by_its_number_within_a_process),
+		cmocka_unit_test(knows_code_by_no_number_of_another_process),
+		cmocka_unit_test(looks_at_names_where_numbers_tell_nothing),
 		cmocka_unit_test(forgets_when_addresses_never_come_back),
 	};
 
