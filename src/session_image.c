@@ -6,6 +6,7 @@
 
 #include "base/outcome.h"
 #include "linux/clock.h"
+#include "linux/task.h"
 #include "session_internal.h"
 
 /* The program images of processes: is there a Python in one, and which. */
@@ -61,9 +62,10 @@ int process_add_image(struct forkflame *ff, struct process *p)
 	if (!image)
 		return -ENOMEM;
 	*image = (struct image){ .refs = 1 };
-	if (session_first_look(ff, p->pid, &name))
+	if (task_there(p->pid, p->pid) && session_first_look(ff, p->pid, &name))
 		image->verdict = VERDICT_NOT_PYTHON;
-	if (procfs_command(&ff->fs, p->pid, &command, NULL) == 0 && command.len)
+	if (task_there(p->pid, p->pid) &&
+	    procfs_command(&ff->fs, p->pid, &command, NULL) == 0 && command.len)
 		name = strtab_id(ff->strings, command.at, command.len);
 	str_free(&command);
 	image->command = name;
@@ -197,7 +199,7 @@ void process_probe(struct forkflame *ff, struct process *p)
 	}
 	if (image->verdict == VERDICT_UNKNOWN)
 		return;
-	r = session_locate(ff, p, &rt);
+	r = task_there(p->pid, p->pid) ? session_locate(ff, p, &rt) : OUT_GONE;
 	if (r == OUT_OK) {
 		image_found(ff, p, &rt);
 		return;

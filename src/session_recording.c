@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "linux/clock.h"
+#include "linux/task.h"
 #include "session_internal.h"
 
 /*
@@ -181,7 +182,9 @@ void session_thread_name(const struct forkflame *ff, const struct thread *t,
 
 	(void)snprintf(path, sizeof(path), "%d/task/%d/comm", t->process->pid,
 		       t->tid);
-	fd = openat(ff->fs.root, path, O_RDONLY | O_CLOEXEC);
+	fd = task_there(t->process->pid, t->tid)
+		     ? openat(ff->fs.root, path, O_RDONLY | O_CLOEXEC)
+		     : -1;
 	if (fd >= 0) {
 		n = read(fd, name, len - 1);
 		(void)close(fd);

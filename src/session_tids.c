@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 
 #include "base/outcome.h"
+#include "linux/task.h"
 #include "session_tids.h"
 
 /*
@@ -176,21 +177,22 @@ void session_read_from(struct forkflame *ff, const struct process *p)
 }
 
 /* A task that has ended has no memory any more, and is a zombie at most. */
-static bool has_ended(const struct forkflame *ff, pid_t tid)
+static bool has_ended(const struct forkflame *ff, pid_t pid, pid_t tid)
 {
 	struct proc_stat stat;
 
-	return procfs_stat(&ff->fs, tid, &stat, NULL) != 0 ||
+	return !task_there(pid, tid) ||
+	       procfs_stat(&ff->fs, tid, &stat, NULL) != 0 ||
 	       stat.state == 'Z' || stat.state == 'X';
 }
 
 /* One that is on its way out has none any more, whatever its state. */
-static bool has_memory(const struct forkflame *ff, pid_t tid)
+static bool has_memory(const struct forkflame *ff, pid_t pid, pid_t tid)
 {
 	struct proc_maps maps = { 0 };
 	bool has;
 
-	if (has_ended(ff, tid))
+	if (has_ended(ff, pid, tid))
 		return false;
 	has = procfs_maps(&ff->fs, tid, &maps, NULL) == 0 && maps.maps.n;
 	proc_maps_free(&maps);
@@ -205,13 +207,14 @@ bool session_find_reader(struct forkflame *ff, struct process *p)
 	if (p->gone || procfs_tids(&ff->fs, p->pid, &tids, NULL) != 0)
 		return false;
 	for (size_t i = 0; i < tids.n && !found && tids.n > 1; i++)
-		if (tids.at[i] != p->reader && has_memory(ff, tids.at[i]))
+		if (tids.at[i] != p->reader &&
+		    has_memory(ff, p->pid, tids.at[i]))
 			found = tids.at[i];
 	vec_free(&tids);
 	if (!found)
 		return false;
 	p->reader = found;
-	p->leaderless = has_ended(ff, p->pid);
+	p->leaderless = has_ended(ff, p->pid, p->pid);
 	session_read_from(ff, p);
 	return true;
 }

@@ -8,6 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "linux/task.h"
+
 /* Status files are 1.5 kB; one with many groups is longer, behind what we ask. */
 #define TEXT_MAX 4096
 
@@ -106,6 +108,8 @@ void place_look(int root, pid_t pid, struct place *ret, struct str *ret_group)
 	size_t len;
 
 	*ret = (struct place){ 0 };
+	if (!task_there(pid, pid))
+		return;
 	len = read_file(root, pid, "status", text);
 	place_parse_status(text, len, ret);
 	len = read_file(root, pid, "cgroup", text);

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/outcome.h"
+#include "linux/task.h"
 
 static int outcome_of(int code)
 {
@@ -24,6 +25,8 @@ int sched_open(int root, pid_t pid, pid_t tid, const char *name, int *ret)
 	char path[64];
 	int fd;
 
+	if (!task_there(pid, tid))
+		return OUT_GONE;
 	(void)snprintf(path, sizeof(path), "%d/task/%d/%s", pid, tid, name);
 	fd = openat(root, path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)

@@ -36,6 +36,19 @@ static inline bool task_ended(int pidfd)
 	return poll(&p, 1, 0) == 1;
 }
 
+/*
+ * Has the kernel a task of this number (still)? To be asked before a path of /proc
+ * is looked up that was looked up before. Of one that has been reaped the kernel
+ * finds the entry stale, and turns round and round while whoever reaps it is about
+ * the same; who is kept from its CPU, if we have it at SCHED_FIFO: see urgency_reap.
+ * A task is taken out of the numbers before that, so that this cannot come about
+ * where it is asked on the same CPU a moment before.
+ */
+static inline bool task_there(pid_t pid, pid_t tid)
+{
+	return syscall(SYS_tgkill, pid, tid, 0) == 0 || errno != ESRCH;
+}
+
 /* The kernel's number of the calling thread. */
 static inline pid_t task_self(void)
 {

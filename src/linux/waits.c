@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/outcome.h"
+#include "linux/task.h"
 
 /* The longest: number, six arguments, stack and instruction pointer, in hex. */
 #define TEXT_MAX 256
@@ -189,6 +190,8 @@ bool waits_stopped(int root, pid_t pid, pid_t tid)
 	ssize_t len = -1;
 	int fd;
 
+	if (!task_there(pid, tid))
+		return false;
 	(void)snprintf(path, sizeof(path), "%d/task/%d/stat", pid, tid);
 	fd = openat(root, path, O_RDONLY | O_CLOEXEC);
 	if (fd >= 0) {

@@ -81,6 +81,7 @@ static uint32_t find_place(const struct spans *spans, const struct span *span)
 {
 	uint32_t last = spans->last[span->thread];
 	const struct span *other;
+	uint32_t place;
 	uint64_t found;
 
 	if (last != SPANS_NONE) {
@@ -91,10 +92,14 @@ static uint32_t find_place(const struct spans *spans, const struct span *span)
 	if (!in_one_cell(span) ||
 	    !map_get(&spans->newest, place_key(span), &found))
 		return SPANS_NONE;
-	other = &spans->at.at[found];
+	/* Most are of a cell that has passed: not looked up in vain. */
+	if (found >> 32 != cell_of(span))
+		return SPANS_NONE;
+	place = (uint32_t)found;
+	other = &spans->at.at[place];
 	return is_same(other, span) && in_one_cell(other) &&
 			       cell_of(other) == cell_of(span)
-		       ? (uint32_t)found
+		       ? place
 		       : SPANS_NONE;
 }
 
@@ -121,7 +126,8 @@ static int put(struct spans *spans, const struct span *span)
 		if (place == SPANS_NONE || !vec_push(&spans->at, *span))
 			return -ENOMEM;
 		if (in_one_cell(span) &&
-		    !map_put(&spans->newest, place_key(span), place))
+		    !map_put(&spans->newest, place_key(span),
+			     (uint64_t)cell_of(span) << 32 | place))
 			return -ENOMEM;
 	}
 	spans->last[span->thread] = place;

@@ -358,7 +358,8 @@ static bool layout_fits(const struct layout *layout)
 }
 
 /* The newest cframe, which has the leaf, and the one below it. */
-static int read_cframes(struct walk *w, uint64_t cframe, struct start *ret)
+static int read_cframes(struct walk *w, uint64_t tstate, uint64_t cframe,
+			struct start *ret)
 {
 	const struct layout *layout = w->layout;
 	uint64_t below;
@@ -377,9 +378,15 @@ static int read_cframes(struct walk *w, uint64_t cframe, struct start *ret)
 	touch(w, ranges[0].addr, ranges[0].len);
 	touch(w, ranges[1].addr, ranges[1].len);
 	r = w->mem->readv(w->mem->ctx, ranges, 2);
-	/* The lowest belongs to the thread itself: no evaluation. */
-	if (r || !below)
+	if (r)
 		return r;
+	/*
+	 * The lowest is a part of the thread state: no evaluation. Another one that
+	 * has none below it, on the C stack, has just been made the newest and is not
+	 * filled in: what is in it is another's, and the caller's is not to be found.
+	 */
+	if (!below)
+		return cframe - tstate < LAYOUT_MAX_THREAD ? 0 : OUT_TORN;
 	if (!is_pointer(below))
 		return OUT_TORN;
 	ret->has_below = true;
@@ -409,7 +416,7 @@ static int find_start(struct walk *w, uint64_t tstate, struct start *ret)
 	w->next_known = true;
 	if (layout->frame_kind != FRAME_CFRAME || !ret->leaf)
 		return 0;
-	return read_cframes(w, ret->leaf, ret);
+	return read_cframes(w, tstate, ret->leaf, ret);
 }
 
 /*

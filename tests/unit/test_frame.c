@@ -12,7 +12,8 @@
 #include "python/frame.h"
 
 #define TSTATE 0x7f0000000100u
-#define CFRAME 0x7f0000001000u
+#define STACK 0x7ffd00001000
+#define CFRAME (TSTATE + 384) /* the lowest is a part of it */
 #define BASE 0x7f0000001100u  /* the frame below all, 3.15 */
 #define HEAP 0x7f0000002000u  /* frames that are in no chunk, 512 apart */
 #define CHUNK 0x7f0000100000u /* chunks of a data stack, 64 KiB apart */
@@ -613,6 +614,29 @@ static void shows_the_caller_whatever_was_left_in_a_new_cframe(void **state)
 	}
 }
 
+/* The thread points to it already, and it to nothing: it lies on the C stack. */
+static void drops_the_stack_while_a_cframe_is_not_filled_in(void **state)
+{
+	(void)state;
+	for (unsigned minor = 11; minor <= 12; minor++) {
+		struct bench b;
+		size_t n = 0;
+
+		setup(&b, minor, false);
+		put_two_evaluations(&b);
+		put_frame(&b, HEAP + 2048, 0, CODE, 0);
+		set_entry(&b, HEAP + 2048);
+		fakemem_zero(&b.fm, STACK, 64);
+		fakemem_put_u64(&b.fm, STACK + b.layout->cframe.current,
+				HEAP + 2048);
+		fakemem_put_u64(&b.fm, TSTATE + b.layout->thread.frame, STACK);
+		assert_int_equal(
+			frame_walk(&b.mem, b.layout, TSTATE, got, MAX, &n),
+			OUT_TORN);
+		teardown(&b);
+	}
+}
+
 static void shows_nothing_before_the_first_evaluation(void **state)
 {
 	struct bench b;
@@ -635,6 +659,8 @@ int main(void)
 			shows_the_caller_of_an_evaluation_that_has_not_begun),
 		cmocka_unit_test(
 			shows_the_caller_whatever_was_left_in_a_new_cframe),
+		cmocka_unit_test(
+			drops_the_stack_while_a_cframe_is_not_filled_in),
 		cmocka_unit_test(shows_nothing_before_the_first_evaluation),
 		cmocka_unit_test(walks_innermost_first_in_every_version),
 		cmocka_unit_test(walks_the_frames_of_2_7),
