@@ -22,6 +22,9 @@
 /* A process maps some hundred files at most; those worth a look are few. */
 #define CANDIDATES_MAX 16
 
+/* As many threads of an interpreter are looked at for one that runs something. */
+#define LIVE_THREADS 16
+
 struct candidate {
 	struct mapped_file file;
 	const struct proc_map *map; /* the first of one loading of the file */
@@ -369,12 +372,31 @@ static int read_maps(struct forkflame *ff, struct process *p,
 	return r == 0 && !maps->maps.n ? OUT_GONE : r;
 }
 
+/* Does it run anything? Of two interpreters in a process it is this that counts. */
+static bool is_live(struct forkflame *ff, const struct runtime *rt)
+{
+	struct pythread threads[LIVE_THREADS];
+	struct rawframe frame;
+	uint64_t mark;
+	size_t n, frames;
+	int r = runtime_threads(&ff->mem, rt, threads, LIVE_THREADS, &n, &mark);
+
+	for (size_t i = 0; (r == 0 || r == OUT_FULL) && i < n; i++) {
+		int w = frame_walk(&ff->mem, &rt->layout, threads[i].tstate,
+				   &frame, 1, &frames);
+
+		if ((w == 0 || w == OUT_FULL) && frames)
+			return true;
+	}
+	return false;
+}
+
 int session_locate(struct forkflame *ff, struct process *p, struct runtime *ret)
 {
 	struct candidate list[CANDIDATES_MAX];
 	struct proc_maps maps = { 0 };
 	int verdict = OUT_NOT_PYTHON;
-	bool wants_library = false;
+	bool wants_library = false, live = false;
 	size_t n;
 	int r;
 
@@ -382,7 +404,7 @@ int session_locate(struct forkflame *ff, struct process *p, struct runtime *ret)
 	if (r != 0)
 		goto out;
 	n = find_candidates(ff, ff->remote->pid, &maps, list);
-	for (size_t i = 0; i < n && verdict != OUT_OK; i++) {
+	for (size_t i = 0; i < n && !live; i++) {
 		struct elf_facts facts = { 0 };
 		struct runtime rt = { 0 };
 
@@ -396,7 +418,10 @@ int session_locate(struct forkflame *ff, struct process *p, struct runtime *ret)
 		if (r < 0)
 			goto out;
 		wants_library |= facts.needs_libpython;
-		if (r == OUT_OK || (r == OUT_UNKNOWN && verdict != r))
+		live = r == OUT_OK && is_live(ff, &rt);
+		/* The first of them, unless another one is at work. */
+		if (live || (verdict != OUT_OK && verdict != r &&
+			     (r == OUT_OK || r == OUT_UNKNOWN)))
 			*ret = rt;
 		verdict = more_telling(verdict, r);
 	}

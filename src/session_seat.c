@@ -89,10 +89,9 @@ static bool is_here(struct forkflame *ff, const struct thread *t,
 	if (layout->frame_kind != FRAME_CFRAME ||
 	    mem_read_u64(&ff->mem, seat->tstate + layout->thread.frame, &at))
 		return true;
-	if (t->tid == p->pid)
-		return at > top;
+	/* A leader that a thread has forked goes on on that one's stack. */
 	if (at >= top)
-		return false;
+		return t->tid == p->pid;
 	for (size_t i = 0; i < p->threads.n; i++) {
 		uint64_t other = p->threads.at[i]->seat.pthread;
 

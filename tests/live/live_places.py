@@ -299,6 +299,36 @@ def second_library_that_is_not_used(python):
     expect(tried, "there is no other libpython")
 
 
+def of_two_that_are_up_the_one_that_works():
+    """Whichever is mapped first."""
+    found = {}
+    for python, version in ffplaces.every_python().items():
+        for path in glob.glob(ffplaces.prefix_of(python) + "/lib/libpython?.*.so.1.0"):
+            if version >= (3, 8):
+                found[version] = (path, ffplaces.prefix_of(python))
+    if len(found) < 2:
+        print("  note: there are no two libpythons of 3.8 or newer; not tried")
+        return
+    pair = [min(found), max(found)]
+    for idle, busy in (pair, pair[::-1]):
+        macros = ['-DFIRST="%s"' % found[idle][0], '-DSECOND="%s"' % found[busy][0],
+                  '-DHOME_1=L"%s"' % found[idle][1], '-DHOME_2=L"%s"' % found[busy][1]]
+        with ffplaces.Folder() as folder:
+            server = ffplaces.build(folder + "/server", *macros,
+                                    fflive.program("two_pythons.c"), "-ldl")
+            target = fflive.spawn([server, CODE % (20000, 20000)])
+            fflive.wait_until(lambda: "libpython%d.%d" % busy[:2] in fflive.read_text(
+                "/proc/%d/maps" % target.pid), 5, "its start")
+            fflive.time.sleep(.5)
+            run = fflive.run(["-p", target.pid, "-d", SECONDS])
+            fflive.kill_group(target)
+        fflive.check_run(run)
+        check_busy(run)
+        told = run.stats["members"][0]["images"][-1]["python"]
+        expect(told.startswith("%d.%d" % busy[:2]), "%s is busy, %s is shown", busy,
+               told)
+
+
 def request():
     try:
         with urllib.request.urlopen("http://127.0.0.1:%d/" % PORT, timeout=5) as got:
@@ -370,6 +400,7 @@ def main():
     outcomes += [fflive.attempt(program_without_a_symbol, python)
                  for python in whole]
     outcomes += [fflive.attempt(test) for test in (
+        of_two_that_are_up_the_one_that_works,
         deleted_library_of_an_ordinary_user, another_root_directory,
         workers_of_uwsgi)]
     ffplaces.finish(outcomes)
