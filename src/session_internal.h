@@ -193,6 +193,7 @@ struct process {
 	bool left, gone; /* has left the tree; its pidfd says it has ended */
 	bool forked;     /* its present image is inherited */
 	pid_t reader;    /* a task by which its memory is read; 0: the leader */
+	bool lends;      /* a thread of it has several thread states */
 	bool leaderless; /* the leader has ended, others have not */
 	bool nested, nested_known; /* it is in another pid namespace than we */
 	bool started;    /* the command: its first exec is its beginning */

@@ -45,6 +45,8 @@ int thread_seat(struct forkflame *ff, struct thread *t,
 
 void thread_drop_seats(struct thread *t)
 {
+	if (t->seats > 1)
+		t->process->lends = true;
 	while (t->below.n && t->below.n >= t->seats)
 		stackhint_free(&t->below.at[--t->below.n].hint);
 }
@@ -101,6 +103,13 @@ static bool is_here(struct forkflame *ff, const struct thread *t,
 	return true;
 }
 
+/* May there be a thread state that is run by another thread than it is listed for? */
+static bool lends(const struct process *p)
+{
+	return p->lends &&
+	       process_image(p)->rt.layout.frame_kind == FRAME_CFRAME;
+}
+
 static int read_seat(struct forkflame *ff, struct thread *t, struct seat *seat,
 		     size_t *n)
 {
@@ -131,9 +140,10 @@ static int read_seat(struct forkflame *ff, struct thread *t, struct seat *seat,
  * only the newest that is not empty: a thread state that is being made for another
  * thread, or (in 2.7) one of the forking parent's thread, may bear our number.
  */
-static int read_below(struct forkflame *ff, struct thread *t, size_t *n)
+static int read_below(struct forkflame *ff, struct thread *t, bool own,
+		      size_t *n)
 {
-	uint64_t entered = *n ? t->seat.interp : 0;
+	uint64_t entered = own ? t->seat.interp : 0;
 	int r = 0;
 
 	for (size_t i = 0; i < t->below.n && r == 0; i++) {
@@ -149,23 +159,50 @@ static int read_below(struct forkflame *ff, struct thread *t, size_t *n)
 	return r;
 }
 
+/*
+ * Up to 3.12 an interpreter that was made by one thread may be run by another: its
+ * thread state is listed as the maker's, and its frames are on our stack.
+ */
+static int read_lent(struct forkflame *ff, struct thread *t, size_t *n)
+{
+	const struct process *p = t->process;
+	int r = 0;
+
+	for (size_t i = 0; i < p->threads.n; i++) {
+		struct thread *maker = p->threads.at[i];
+
+		for (size_t k = 0; maker != t && k < maker->below.n; k++) {
+			/* The oldest one is of where it was made. */
+			struct seat *seat = k ? &maker->below.at[k - 1]
+					      : &maker->seat;
+
+			if (r == 0 && is_here(ff, t, seat))
+				r = read_seat(ff, t, seat, n);
+		}
+	}
+	return r;
+}
+
 int thread_read(struct forkflame *ff, struct thread *t, size_t *ret_n,
 		bool *ret_cut)
 {
 	const struct image *image = process_image(t->process);
-	size_t n = 0;
+	size_t n = 0, lent;
 	int r;
 
 	ff->remote->pid = t->tid;
 	t->left_out = 0;
-	r = read_seat(ff, t, &t->seat, &n);
+	r = lends(t->process) ? read_lent(ff, t, &n) : 0;
+	lent = n;
+	if (r == 0)
+		r = read_seat(ff, t, &t->seat, &n);
 	/* The newest may be on its way to another thread. */
 	if (r == OUT_UNKNOWN && t->below.n) {
 		t->process->walked = false;
 		r = 0;
 	}
 	if (r == 0)
-		r = read_below(ff, t, &n);
+		r = read_below(ff, t, n > lent, &n);
 	*ret_cut = r == OUT_FULL && !t->left_out;
 	if (r != 0 && r != OUT_FULL)
 		return r;

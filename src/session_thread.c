@@ -343,6 +343,7 @@ static int list_threads(struct forkflame *ff, struct process *p,
 	tasks_free(&tasks);
 	if (r == 0)
 		end_unlisted(ff, p);
+	p->lends = false;
 	for (size_t i = 0; i < p->threads.n; i++) {
 		p->threads.at[i]->dead = false;
 		thread_drop_seats(p->threads.at[i]);

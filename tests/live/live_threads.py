@@ -84,7 +84,17 @@ def process_without_a_leader_can_be_attached_to(python):
 
 
 def stacks_of_two_interpreters_are_one(python):
-    run = fflive.run([], [python, fflive.program("interpreters.py"), SECONDS])
+    check_interpreters(fflive.run([], [python, fflive.program("interpreters.py"),
+                                       SECONDS]))
+
+
+def interpreter_is_shown_where_it_runs(python):
+    """Not where it was made."""
+    check_interpreters(fflive.run([], [python, fflive.program("interpreters.py"),
+                                       SECONDS, "lent"]))
+
+
+def check_interpreters(run):
     fflive.check_run(run)
 
     def of(outer, inner):
@@ -196,6 +206,8 @@ def main():
                      for python in fflive.pythons()]
     outcomes += ffplaces.each(stacks_of_two_interpreters_are_one,
                               lambda version: version >= (3, 8))
+    outcomes += ffplaces.each(interpreter_is_shown_where_it_runs,
+                              lambda version: version >= (3, 11))
     outcomes += ffplaces.each(numbers_of_another_namespace_are_told_apart)
     outcomes.append(fflive.attempt(attaches_to_another_namespace, fflive.newest()))
     outcomes.append(fflive.attempt(thousands_of_threads_cost_little_each))

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""interpreters.py SECONDS: the main thread works in a second interpreter, then in
-its own; another thread sleeps in a third, of its own making."""
+"""interpreters.py SECONDS [lent]: the main thread works in a second interpreter, then
+in its own; another thread sleeps in a third, of its own making, or of the main
+thread's."""
 import sys
 import threading
 
@@ -34,8 +35,11 @@ def outer_main():
     interpreters.run_string(interpreters.create(), WORK)
 
 
+lent = interpreters.create() if sys.argv[2:] else None
+
+
 def outer_thread():
-    interpreters.run_string(interpreters.create(), SLEEP)
+    interpreters.run_string(lent or interpreters.create(), SLEEP)
 
 
 def alone():
