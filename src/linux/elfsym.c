@@ -199,13 +199,30 @@ int elfsym_read(int fd, struct elf_symbol *symbols, size_t n,
 	return 0;
 }
 
+/*
+ * Of a large program most of what is neither code nor these is of its compiler:
+ * tables of unwinding, of types, of lines.
+ */
+static bool holds_texts(Elf *elf, size_t names, const GElf_Shdr *header)
+{
+	const char *name = elf_strptr(elf, names, header->sh_name);
+
+	return header->sh_type == SHT_PROGBITS &&
+	       (header->sh_flags & SHF_ALLOC) &&
+	       !(header->sh_flags & SHF_EXECINSTR) && name &&
+	       (!strncmp(name, ".rodata", 7) || !strncmp(name, ".data", 5));
+}
+
 /* Returns whether there were sections at all. */
 static bool each_section(Elf *elf, elf_bytes one, void *ctx)
 {
-	size_t left = ELF_MAX_BYTES;
+	size_t left = ELF_MAX_BYTES, names;
 	Elf_Scn *scn = NULL;
 	bool any = false;
 	GElf_Shdr header;
+
+	if (elf_getshdrstrndx(elf, &names) < 0)
+		return false;
 
 	while ((scn = elf_nextscn(elf, scn)) != NULL) {
 		const Elf_Data *data;
@@ -213,9 +230,7 @@ static bool each_section(Elf *elf, elf_bytes one, void *ctx)
 		if (!gelf_getshdr(scn, &header))
 			continue;
 		any = true;
-		if (header.sh_type != SHT_PROGBITS ||
-		    !(header.sh_flags & SHF_ALLOC) ||
-		    (header.sh_flags & SHF_EXECINSTR))
+		if (!holds_texts(elf, names, &header))
 			continue;
 		data = elf_rawdata(scn, NULL);
 		if (!data || !data->d_buf || data->d_size > left)

@@ -41,15 +41,15 @@ int elfsym_read(int fd, struct elf_symbol *symbols, size_t n,
 		const char *section, uint64_t *ret_section,
 		struct elf_summary *ret, elf_needed needed, void *ctx);
 
-/* Called for each piece of constant data. */
+/* Called for each piece of data. */
 typedef void (*elf_bytes)(void *ctx, const void *bytes, size_t len);
 
 /* No more than this of a file is handed out. */
 #define ELF_MAX_BYTES (64u << 20)
 
 /*
- * Hand out what of the file is loaded and is no code: section by section, or
- * segment by segment where it has no sections. Returns as elfsym_read.
+ * Hand out the data of the file, constant and not: its sections .rodata* and .data*,
+ * or, where it has no sections, its segments without code. Returns as elfsym_read.
  */
 int elfsym_data(int fd, elf_bytes one, void *ctx);
 
