@@ -113,6 +113,14 @@ def functions(thread):
     return [fflive.short_name(frame["function"]) for frame in thread["frames"]]
 
 
+def check_time(run, name, where=None):
+    """The time in a function is what the program noted: on a full machine that is
+    more than it was told to take."""
+    right = sum(span["end"] - span["begin"] for span in run.spans(name))
+    fflive.near("time in " + name, run.weigh(None, name, where), right,
+                .06 * right + .06)
+
+
 def check_share(what, seen, right, whole):
     """3 sigma of a share of as many samples as that time has, and 1 %."""
     n = max(1., whole * fflive.RATE)

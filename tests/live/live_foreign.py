@@ -8,7 +8,7 @@ import subprocess
 
 import ffplaces
 import fflive
-from fflive import expect, lasts, near
+from fflive import expect, near
 
 SECONDS = 1
 
@@ -102,6 +102,19 @@ def pypy_and_perl_stand_beside():
     expect(any("perl" in name for name in names), "perl: %s", names)
 
 
+def those_of_another_root_are_named():
+    with ffplaces.Root() as root:
+        for path, kind in (("/usr/bin/micropython", "MicroPython"),
+                           ("/usr/bin/pypy3", "PyPy")):
+            if not root or not root.has(path):
+                print("  note: no %s in another root; not tried" % kind)
+                continue
+            command = "chroot '%s' %s -c 'import time; time.sleep(1)'" % (root.dir,
+                                                                          path)
+            run = tree_with(fflive.newest(), [command, command])
+            check_named(run, kind, 2)
+
+
 def only_one_that_is_not_known_is_an_error():
     with ffplaces.Folder() as folder:
         program = ffplaces.build(folder + "/python3.16", "-rdynamic",
@@ -117,8 +130,8 @@ def free_threaded_builds_are_sampled(python):
     """Two that are busy are so at the same time."""
     run = fflive.run([], [python, fflive.program("namespace.py"), SECONDS])
     fflive.check_run(run)
-    lasts("busy_one", run.weigh(None, "busy_one"), SECONDS, .15)
-    lasts("asleep", run.weigh(None, "asleep"), 2 * SECONDS, .2)
+    for name in ("busy_one", "asleep"):
+        ffplaces.check_time(run, name)
     told = {image["python"] for one in run.stats["members"]
             for image in one["images"]}
     expect(all(version.endswith("t") for version in told), "version: %s", told)
@@ -128,6 +141,7 @@ def main():
     outcomes = [fflive.attempt(test) for test in (
         version_to_come_is_named, program_of_32_bits_is_named,
         texts_of_an_interpreter_make_none, pypy_and_perl_stand_beside,
+        those_of_another_root_are_named,
         only_one_that_is_not_known_is_an_error)]
     found = ffplaces.free_threaded()
     if not found:

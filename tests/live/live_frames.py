@@ -9,7 +9,7 @@ import shutil
 
 import ffplaces
 import fflive
-from fflive import expect, lasts, near
+from fflive import expect, near
 
 SECONDS = .8
 NAP = .05
@@ -57,14 +57,12 @@ def huge_function_keeps_its_lines(python):
 def c_between_python_leaves_no_frame(python):
     run = fflive.run(["-r", 500], [python, fflive.program("through_c.py"), SECONDS])
     fflive.check_run(run)
-    whole = 0
     for stack in run.stacks:
         names = fflive.names(stack)
         if "burn" not in names:
             continue
-        whole += stack.weight / 1e6
         expect(names == ["<module>"] + 61 * ["f"] + ["burn"], "stack: %s", names)
-    lasts("time in burn", whole, SECONDS, .15)
+    ffplaces.check_time(run, "burn")
 
 
 def callers_and_callees_have_met(python):
@@ -94,9 +92,8 @@ NAMES = ["plain", "café", "кириллица", "函数", "𐐀𐐁", "no_file"
 
 
 def check_names(run):
-    short = SECONDS / 4
     for name in NAMES:
-        lasts("time in " + name, run.weigh(None, name), short, .08)
+        ffplaces.check_time(run, name)
     frames = {frame for stack in run.stacks for frame in stack.frames}
     files = {fflive.short_name(frame.function): frame for frame in frames}
     expect(files["no_file"].file == "" and files["in_string"].file == "<string>",
@@ -151,7 +148,7 @@ def deepest_recursion_keeps_both_ends(python):
         places.add(marks[0])
     expect(len(places) == 1, "places: %s", places)
     span = run.spans("leaf_here")[0]
-    lasts("time in leaf_here", run.weigh(None, "leaf_here"),
+    near("time in leaf_here", run.weigh(None, "leaf_here"),
          span["end"] - span["begin"], .3)
     held = run.stats["held"]
     expect(held["mean_ns"] < 20e6, "held for %.1f ms on average",

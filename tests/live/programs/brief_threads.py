@@ -3,7 +3,7 @@
 import sys
 import threading
 
-from burner import burn
+from burner import burn, timed
 
 
 def brief():
@@ -18,4 +18,4 @@ for _ in range(20):
     thread = threading.Thread(target=brief)
     thread.start()
     thread.join(.01)
-rest()
+timed(rest)()

@@ -21,3 +21,12 @@ def note(**facts):
     fd = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
     os.write(fd, (json.dumps(facts) + "\n").encode())
     os.close(fd)
+
+
+def timed(work):
+    """A function that does the work and notes when."""
+    def timed_work():
+        begin = mono()
+        work()
+        note(span=work.__name__, begin=begin, end=mono())
+    return timed_work

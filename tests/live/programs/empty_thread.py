@@ -5,7 +5,7 @@ import ctypes
 import os
 import sys
 
-from burner import burn
+from burner import burn, timed
 
 ctypes.CDLL(sys.argv[1]).empty_thread()
 
@@ -14,5 +14,5 @@ def main_work():
     burn(float(sys.argv[2]))
 
 
-main_work()
+timed(main_work)()
 os._exit(0)

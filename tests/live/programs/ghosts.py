@@ -6,7 +6,7 @@ import sys
 import threading
 import time
 
-from burner import burn, note
+from burner import burn, note, timed
 
 SECONDS = float(sys.argv[1])
 
@@ -32,12 +32,12 @@ for work in (ghost_busy, ghost_asleep):
     thread.daemon = True
     thread.start()
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=slow_hook)
+    os.register_at_fork(after_in_child=timed(slow_hook))
 time.sleep(.2)
 pid = os.fork()
 if not pid:
     note(role="child")
-    only_child()
+    timed(only_child)()
     os._exit(0)
 note(role="parent")
 os.waitpid(pid, 0)

@@ -5,7 +5,7 @@ thread's."""
 import sys
 import threading
 
-from burner import burn
+from burner import burn, mono, note, timed
 
 try:
     import _interpreters as interpreters
@@ -31,15 +31,21 @@ inner_sleep(%g)
 """ % SECONDS
 
 
+def run(interpreter, code, name):
+    begin = mono()
+    interpreters.run_string(interpreter, code)
+    note(span=name, begin=begin, end=mono())
+
+
 def outer_main():
-    interpreters.run_string(interpreters.create(), WORK)
+    run(interpreters.create(), WORK, "inner_work")
 
 
 lent = interpreters.create() if sys.argv[2:] else None
 
 
 def outer_thread():
-    interpreters.run_string(lent or interpreters.create(), SLEEP)
+    run(lent or interpreters.create(), SLEEP, "inner_sleep")
 
 
 def alone():
@@ -50,4 +56,4 @@ thread = threading.Thread(target=outer_thread)
 thread.start()
 outer_main()
 thread.join()
-alone()
+timed(alone)()

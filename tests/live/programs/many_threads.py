@@ -3,7 +3,7 @@
 import sys
 import threading
 
-from burner import burn, note
+from burner import burn, note, timed
 
 threading.stack_size(65536)
 done = threading.Event()
@@ -21,7 +21,7 @@ threads = [threading.Thread(target=waits) for _ in range(int(sys.argv[1]))]
 for thread in threads:
     thread.start()
 note(role="all there")
-main_work()
+timed(main_work)()
 done.set()
 for thread in threads:
     thread.join()

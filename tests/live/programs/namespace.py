@@ -6,7 +6,7 @@ import sys
 import threading
 import time
 
-from burner import burn, note
+from burner import burn, note, timed
 
 SECONDS = float(sys.argv[1])
 
@@ -26,12 +26,12 @@ def forked_asleep():
 def forker():
     pid = os.fork()
     if not pid:
-        forked_asleep()
+        timed(forked_asleep)()
         os._exit(0)
     os.waitpid(pid, 0)
 
 
-threads = [threading.Thread(target=work)
+threads = [threading.Thread(target=timed(work))
            for work in (asleep, busy_one, asleep, forker)]
 for thread in threads:
     thread.start()

@@ -3,12 +3,14 @@
 Python 2.7 as for 3."""
 import sys
 
-from burner import burn
+from burner import burn, mono, note
 
 
 def f(n):
     if n == 0:
-        return burn(float(sys.argv[1]))
+        begin = mono()
+        burn(float(sys.argv[1]))
+        return note(span="burn", begin=begin, end=mono())
     return list(map(f, [n - 1]))[0]
 
 
