@@ -103,15 +103,17 @@ void process_begin_sampling(struct forkflame *ff, struct process *p)
 }
 
 /*
- * A Python was loaded into a program that had none. Those who were forked before
- * that, or forked this one, have none still.
+ * What was found is of @p alone: a Python was loaded into a program that had none, or
+ * (@always) it is none that we know, and news of the exec that made it so is still
+ * under way. Those who were forked before that, or forked this one, have none.
  */
-static struct image *image_part(struct process *p)
+static struct image *image_part(struct process *p, bool always)
 {
 	struct image *image = process_image(p);
 	struct image *own;
 
-	if (image->refs == 1 || image->verdict != VERDICT_NOT_PYTHON)
+	if (image->refs == 1 ||
+	    (!always && image->verdict != VERDICT_NOT_PYTHON))
 		return image;
 	own = calloc(1, sizeof(*own));
 	if (!own)
@@ -125,7 +127,7 @@ static struct image *image_part(struct process *p)
 static void image_found(struct forkflame *ff, struct process *p,
 			const struct runtime *rt)
 {
-	struct image *image = image_part(p);
+	struct image *image = image_part(p, false);
 
 	if (!image)
 		return;
@@ -205,6 +207,9 @@ void process_probe(struct forkflame *ff, struct process *p)
 		return;
 	}
 	if (r == OUT_UNKNOWN) {
+		image = image_part(p, true);
+		if (!image)
+			return;
 		image->verdict = VERDICT_UNKNOWN;
 		image->python =
 			strtab_id(ff->strings, rt.version, strlen(rt.version));
