@@ -9,6 +9,7 @@ import functools
 import glob
 import json
 import os
+import shutil
 import subprocess
 import tempfile
 
@@ -59,6 +60,34 @@ def finish(outcomes):
     if "FAIL" in outcomes:
         raise SystemExit(1)
     raise SystemExit(77 if "SKIP" in outcomes else 0)
+
+
+class Root:
+    """The farm's root directory of another system, with the programs of the tests in
+    it. `with Root() as root` gives None where there is none, or we are not root."""
+
+    def __enter__(self):
+        self.dir = os.path.join(FARM, "sid")
+        self.programs = None
+        if os.geteuid() or not os.path.isdir(self.dir + "/tmp"):
+            return None
+        self.programs = tempfile.mkdtemp(prefix="fflive-", dir=self.dir + "/tmp")
+        for path in glob.glob(fflive.PROGRAMS + "/*.py"):
+            shutil.copy(path, self.programs)
+        os.chmod(self.programs, 0o755)
+        return self
+
+    def __exit__(self, *what):
+        if self.programs:
+            shutil.rmtree(self.programs)
+
+    def has(self, path):
+        return os.path.exists(self.dir + path)
+
+    def command(self, python, program, *args):
+        inside = self.programs[len(self.dir):]
+        return ["chroot", self.dir, python, inside + "/" + program] + \
+            [str(arg) for arg in args]
 
 
 def build(target, *args):

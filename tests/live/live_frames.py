@@ -36,8 +36,8 @@ def is_right_to_the_line(python):
             stack.weight / 1e6
     expect(set(seen) == set(naps), "lines: expected %s, saw %s", sorted(naps),
            sorted(seen))
-    for key, n in naps.items():
-        near("time at " + key, seen[key], n * NAP, .03 + .1 * n * NAP)
+    for key, right in naps.items():
+        near("time at " + key, seen[key], right, .04 + .1 * right)
 
 
 def huge_function_keeps_its_lines(python):

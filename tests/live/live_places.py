@@ -15,7 +15,7 @@ import urllib.request
 import ffplaces
 import fflive
 import live_user
-from fflive import expect, lasts, near
+from fflive import expect, near
 
 SECONDS = .8
 CODE = """
@@ -37,7 +37,7 @@ def check_placed(run, seconds=SECONDS):
     spans = [fact for fact in run.truth if fact.get("span") == "placed"]
     if spans:
         seconds = spans[0]["end"] - spans[0]["begin"]
-    lasts("time in placed", run.weigh(None, "placed"), seconds, .15)
+    near("time in placed", run.weigh(None, "placed"), seconds, .15)
 
 
 def check_busy(run):

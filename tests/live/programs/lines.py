@@ -5,7 +5,7 @@ import os
 import sys
 import time
 
-from burner import note
+from burner import mono, note
 
 NAP = float(sys.argv[1])
 truth = {}
@@ -14,8 +14,9 @@ truth = {}
 def nap():
     frame = sys._getframe(1)
     key = "%s:%d" % (frame.f_code.co_name, frame.f_lineno)
-    truth[key] = truth.get(key, 0) + 1
+    begin = mono()
     time.sleep(NAP)
+    truth[key] = truth.get(key, 0) + mono() - begin
     return 1
 
 
