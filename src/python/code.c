@@ -32,6 +32,9 @@
 #define TABLE_HEAD 1024 /* bytes of a line table that are read at once */
 #define LINES_KEPT 16   /* a power of two */
 
+/* A name may be empty; but a frame whose function is 0 is one to be left out. */
+#define NO_NAME "<no name>"
+
 struct known_line {
 	int32_t instr;
 	int32_t line;
@@ -55,6 +58,7 @@ struct code {
 
 struct codecache {
 	struct strtab *strings;
+	uint32_t no_name; /* what a function with an empty name is called */
 	uint64_t round;
 	uint64_t type; /* address of PyCode_Type, once seen */
 	size_t table_bytes;
@@ -78,8 +82,9 @@ struct codecache *codecache_new(struct strtab *strings)
 	if (!cache)
 		return NULL;
 	cache->strings = strings;
+	cache->no_name = strtab_id(strings, NO_NAME, strlen(NO_NAME));
 	cache->prefetch = prefetch_new();
-	if (!cache->prefetch) {
+	if (!cache->prefetch || cache->no_name == STRTAB_NONE) {
 		codecache_free(cache);
 		return NULL;
 	}
@@ -478,6 +483,8 @@ struct frame codecache_frame(struct codecache *cache, uint32_t id,
 	name = code->names[NAME_QUALIFIED] != UINT32_MAX ? NAME_QUALIFIED
 							 : NAME_PLAIN;
 	frame.function = cache->names.all.at[code->names[name]].id;
+	if (!frame.function)
+		frame.function = cache->no_name;
 	frame.file = cache->names.all.at[code->names[NAME_FILE]].id;
 	known = &code->lines[(size_t)instr / 2 % LINES_KEPT];
 	if (instr >= 0 && known->instr == instr) {

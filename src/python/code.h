@@ -66,7 +66,8 @@ int codecache_capture(struct codecache *cache, struct codeseen *seen,
 /*
  * The frame as it can be shown. Needs no target: the thread may run again.
  * @id  as codecache_capture gave it for @raw. Cheap when asked again for the same
- * instruction. Functions are named by co_qualname from 3.11, co_name before.
+ * instruction. Functions are named by co_qualname from 3.11, co_name before; one
+ * whose name is empty, "<no name>".
  *
  * A function of 0 is a frame that the interpreter made for itself and hides from
  * tracebacks (from 3.12, between a class and its __init__): leave it out.

@@ -170,6 +170,22 @@ static void names_function_file_and_line_in_every_version(void **state)
 	}
 }
 
+static void shows_a_function_whose_name_is_empty(void **state)
+{
+	struct bench b;
+	uint32_t id;
+
+	(void)state;
+	for (unsigned minor = 6; minor <= 15; minor++) {
+		setup(&b, minor, false);
+		put_str(&b, OTHER_NAME, "", 0);
+		put_code(&b, CODE, OTHER_NAME, OTHER_NAME, 40);
+		assert_int_equal(capture(&b, CODE, &id), OUT_OK);
+		expect_frame(&b, id, 0, "<no name>", 40);
+		teardown(&b);
+	}
+}
+
 static void names_function_file_and_line_in_2_7(void **state)
 {
 	static const uint8_t far[] = { 2, 200 };
@@ -560,6 +576,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(names_function_file_and_line_in_every_version),
 		cmocka_unit_test(names_function_file_and_line_in_2_7),
+		cmocka_unit_test(shows_a_function_whose_name_is_empty),
 		cmocka_unit_test(
 			reads_lines_anew_when_only_the_bytecode_is_another),
 		cmocka_unit_test(checks_known_code_in_one_call),
