@@ -1,0 +1,18 @@
+# SPDX-License-Identifier: Apache-2.0
+"""busy.py: one busy thread, some twenty frames deep, until it is ended."""
+
+
+def work():
+    while True:
+        for i in range(1000):
+            i * i
+
+
+def down(n):
+    if n:
+        down(n - 1)
+    else:
+        work()
+
+
+down(18)
