@@ -40,7 +40,7 @@ const char *options_help(void)
 	       "  -f, --format FORMAT  html, svg, collapsed, speedscope, pprof, firefox,\n"
 	       "                       chrome, callgrind, pstats, jsonl, flamechart, table,\n"
 	       "                       ff; else as FILE ends: .html .svg .folded .json\n"
-	       "                       .pb.gz .firefox.json .chrome.json .callgrind .pstats\n"
+	       "                       .pb.gz .firefox.json .trace.json .callgrind .pstats\n"
 	       "                       .jsonl .flamechart .txt .ff\n"
 	       "  -ff                  a file a process, named FILE.PID\n"
 	       "      --mode MODE      what weights are: wall (time, the default), cpu, gil\n"

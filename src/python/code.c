@@ -284,13 +284,6 @@ static int take_fields(struct codecache *cache, const struct mem *mem,
 		if (code->names[k] == UINT32_MAX)
 			return -ENOMEM;
 	}
-	/*
-	 * The trampoline that calls an __init__ has but one string, for its
-	 * names and its file.
-	 */
-	code->hidden = fields->names[NAME_QUALIFIED] ==
-			       fields->names[NAME_FILE] &&
-		       fields->names[NAME_PLAIN] == fields->names[NAME_FILE];
 	return r;
 }
 
@@ -395,6 +388,25 @@ static int read_table(struct codecache *cache, const struct mem *mem,
 			len);
 }
 
+/*
+ * The trampoline that calls an __init__ has but one string, "__init__", for its
+ * names and its file. (Python/specialize.c, _Py_InitCleanup: from 3.12.)
+ */
+static bool is_trampoline(const struct codecache *cache,
+			  const struct code *code)
+{
+	const uint64_t *names = code->fields.names;
+	const char *text;
+	size_t len;
+
+	if (names[NAME_QUALIFIED] != names[NAME_FILE] ||
+	    names[NAME_PLAIN] != names[NAME_FILE])
+		return false;
+	text = strtab_get(cache->strings,
+			  cache->names.all.at[code->names[NAME_FILE]].id, &len);
+	return len == 8 && !memcmp(text, "__init__", 8);
+}
+
 static int read_code(struct codecache *cache, const struct mem *mem,
 		     const struct layout *layout, struct code *code)
 {
@@ -411,6 +423,7 @@ static int read_code(struct codecache *cache, const struct mem *mem,
 	r = read_table(cache, mem, layout, code);
 	if (r)
 		return r;
+	code->hidden = is_trampoline(cache, code);
 	code->read = cache->round;
 	code->valid = true;
 	return 0;

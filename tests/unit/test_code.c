@@ -415,10 +415,15 @@ static void hides_the_frame_between_a_class_and_its_init(void **state)
 
 	(void)state;
 	setup(&b, 13, false);
+	put_str(&b, NAME, "__init__", 4444);
 	put_code(&b, CODE, NAME, NAME, 40);
 	fakemem_put_u64(&b.fm, CODE + b.layout->code.filename, NAME);
 	assert_int_equal(capture(&b, CODE, &id), 0);
 	assert_int_equal(codecache_frame(b.cache, id, &raw).function, 0);
+	/* A function may have one string for all of its names, too. */
+	put_str(&b, NAME, "run", 1111);
+	assert_int_equal(capture(&b, CODE, &id), 0);
+	assert_int_not_equal(codecache_frame(b.cache, id, &raw).function, 0);
 	put_code(&b, CODE, NAME, NAME, 40);
 	expect(&b, "run", 41);
 	teardown(&b);
