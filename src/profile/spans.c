@@ -21,9 +21,13 @@ int spans_init(struct spans *spans, uint64_t from_ns, uint64_t until_ns,
 	if (!spans->tick_ns)
 		spans->tick_ns = 1;
 	spans->last = malloc(bytes);
-	if (!spans->last)
+	spans->cell = malloc(bytes);
+	if (!spans->last || !spans->cell) {
+		spans_free(spans);
 		return -ENOMEM;
+	}
 	memset(spans->last, 0xff, bytes);
+	memset(spans->cell, 0xff, bytes);
 	return 0;
 }
 
@@ -32,7 +36,9 @@ void spans_free(struct spans *spans)
 	vec_free(&spans->at);
 	map_free(&spans->newest);
 	free(spans->last);
+	free(spans->cell);
 	spans->last = NULL;
+	spans->cell = NULL;
 }
 
 static bool is_same(const struct span *a, const struct span *b)
@@ -89,10 +95,10 @@ static uint32_t find_place(const struct spans *spans, const struct span *span)
 		if (is_same(other, span) && span->start <= other->end + 1)
 			return last;
 	}
-	if (!in_one_cell(span) ||
+	/* The thread's first in this cell: not looked up in vain. */
+	if (!in_one_cell(span) || spans->cell[span->thread] != cell_of(span) ||
 	    !map_get(&spans->newest, place_key(span), &found))
 		return SPANS_NONE;
-	/* Most are of a cell that has passed: not looked up in vain. */
 	if (found >> 32 != cell_of(span))
 		return SPANS_NONE;
 	place = (uint32_t)found;
@@ -129,6 +135,8 @@ static int put(struct spans *spans, const struct span *span)
 		    !map_put(&spans->newest, place_key(span),
 			     (uint64_t)cell_of(span) << 32 | place))
 			return -ENOMEM;
+		if (in_one_cell(span))
+			spans->cell[span->thread] = cell_of(span);
 	}
 	spans->last[span->thread] = place;
 	return 0;
@@ -143,6 +151,7 @@ static int double_tick(struct spans *spans)
 
 	memset(&spans->at, 0, sizeof(spans->at));
 	memset(spans->last, 0xff, spans->threads * sizeof(*spans->last));
+	memset(spans->cell, 0xff, spans->threads * sizeof(*spans->cell));
 	map_clear(&spans->newest);
 	spans->tick_ns *= 2;
 	for (size_t i = 0; !r && i < n; i++) {

@@ -41,6 +41,7 @@ struct spans {
 	struct VEC(struct span) at;
 	uint64_t from_ns, tick_ns, coarsest_ns;
 	uint32_t *last;   /* by thread: its newest span; SPANS_NONE: none */
+	uint32_t *cell;   /* in which the newest of each thread in the map is */
 	uint32_t threads; /* how many */
 	size_t most;
 	struct map newest; /* span by thread, stack and state */
