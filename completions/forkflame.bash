@@ -94,7 +94,8 @@ _forkflame() {
 	r*)
 		if [[ $cur == -* ]]; then
 			COMPREPLY=($(compgen -W "$view -d --duration -r --rate
-				--rotate --events --oncpu --stats --" -- "$cur"))
+				--rotate --events --oncpu --stats
+				--nonblocking --" -- "$cur"))
 		else
 			COMPREPLY=($(compgen -c -- "$cur"))
 		fi

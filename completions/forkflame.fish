@@ -21,6 +21,7 @@ complete -c forkflame -n '__forkflame_in record' -s r -l rate -x -d 'samples a s
 complete -c forkflame -n '__forkflame_in record' -l rotate -x -d 'begin another recording'
 complete -c forkflame -n '__forkflame_in record' -l events -x -a 'auto connector children' -d 'births and ends from'
 complete -c forkflame -n '__forkflame_in record' -l oncpu -x -a 'auto switches runcounts' -d 'who runs from'
+complete -c forkflame -n '__forkflame_in record' -l nonblocking -d 'stop no thread, ever'
 complete -c forkflame -n '__forkflame_in record' -l stats -r -F -d 'the summary as JSON'
 complete -c forkflame -n '__forkflame_in record' -a '(__fish_complete_subcommand)'
 complete -c forkflame -n '__forkflame_in dump' -l json -d 'as JSON'

@@ -23,6 +23,9 @@
 /* How often the caller is told of the progress. */
 #define PROGRESS_NS (200 * NSEC_PER_MSEC)
 
+/* Ticks that were missed for so long are a gap in the recording. */
+#define GAP_NS (NSEC_PER_SEC / 2)
+
 /* How often a thread that has not stopped in time is looked after. */
 #define STUCK_NS (500 * NSEC_PER_USEC)
 
@@ -310,6 +313,9 @@ static void plan_tick(struct forkflame *ff, uint64_t now_ns)
 
 	if (late > 1)
 		ff->counts.ticks_missed += late - 1;
+	/* Stopped by a signal, or the machine slept: nothing is made up for. */
+	if (late > 1 && (late - 1) * interval > GAP_NS)
+		record_note(ff, NOTE_GAP, (late - 1) * interval);
 	ff->tick_base_ns += interval * (late > 1 ? late : 1);
 	ff->next_tick_ns = ff->tick_base_ns - interval / 4 +
 			   random_below(ff, interval / 2);

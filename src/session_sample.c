@@ -14,6 +14,9 @@
  *     in time stands in the kernel: it is read too, and let go when it stops.
  *
  * Which of them it was is not known to what follows: accept.
+ *
+ * With options.nonblocking there is another in place of the third: a thread that
+ * runs is read as it runs, twice, and dropped if it changed.
  */
 
 static void drop(struct forkflame *ff, enum drop why)
@@ -282,6 +285,27 @@ static bool still_empty(struct forkflame *ff, struct thread *t)
 	return true;
 }
 
+/* It runs, and may not be stopped. The same twice is most likely what it was. */
+static void sample_running(struct forkflame *ff, struct thread *t)
+{
+	struct reading reading = { .seen = { .run = RUN_ON_CPU } };
+	struct seen again = reading.seen;
+	int r = OUT_TORN;
+
+	for (int round = 0; round < ROUNDS && r == OUT_TORN; round++) {
+		r = read_stack(ff, t, &reading.seen);
+		reading.now_ns = reading.since_ns = clock_now();
+		if (r == 0)
+			r = read_stack(ff, t, &again);
+		if (r == 0 && again.stack != reading.seen.stack)
+			r = OUT_TORN;
+	}
+	if (r == 0)
+		accept(ff, t, &reading);
+	else
+		refuse(ff, t, r);
+}
+
 /* Send a thread on the way that fits it. */
 void session_sample_thread(struct forkflame *ff, struct thread *t)
 {
@@ -291,6 +315,8 @@ void session_sample_thread(struct forkflame *ff, struct thread *t)
 	if (vouched(ff, t, &rec)) {
 		if (!rec || !rec->on)
 			read_candidate(ff, t, rec);
+		else if (ff->options.nonblocking)
+			sample_running(ff, t);
 		else if (is_fresh(t, rec))
 			put_fresh(ff, t);
 		else if (!still_empty(ff, t))
@@ -298,7 +324,9 @@ void session_sample_thread(struct forkflame *ff, struct thread *t)
 		return;
 	}
 	r = sample_by_count(ff, t);
-	if (r == OUT_BUSY)
+	if (r == OUT_BUSY && ff->options.nonblocking)
+		sample_running(ff, t);
+	else if (r == OUT_BUSY)
 		put(ff, t, true);
 	else if (r != 0)
 		refuse(ff, t, r);
@@ -351,7 +379,7 @@ void session_settle_batch(struct forkflame *ff, bool last)
 		} else if (!last) {
 			if (!vec_push(&ff->list, t))
 				thread_make_due(ff, t);
-		} else if (rec && rec->on) {
+		} else if (rec && rec->on && !ff->options.nonblocking) {
 			put(ff, t, true);
 		} else {
 			refuse(ff, t, OUT_TORN);

@@ -76,6 +76,12 @@ struct forkflame_options {
 	uint64_t duration_ns; /* wall time until forkflame_run ends; 0: no limit */
 	enum forkflame_events events;
 	enum forkflame_oncpu oncpu;
+	/*
+	 * Stop no thread, ever. A thread that runs is read as it runs, twice, and
+	 * what is not the same both times is dropped: a stack that never was is
+	 * rare then, but possible.
+	 */
+	bool nonblocking;
 	uint64_t seed; /* of the jitter; 0: from the clock */
 	/*
 	 * Called now and then during forkflame_run (about five times a second),

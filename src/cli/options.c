@@ -30,6 +30,7 @@ const char *options_help(void)
 	       "                       a size (100M): NAME.ff, NAME.1.ff, ...\n"
 	       "      --events SOURCE  births and ends from: auto, connector, children\n"
 	       "      --oncpu SOURCE   who runs from: auto, switches, runcounts\n"
+	       "      --nonblocking    stop no thread, ever: what runs is read as it runs\n"
 	       "      --stats FILE     the summary as JSON\n"
 	       "\n"
 	       "What to write (record, report)\n"

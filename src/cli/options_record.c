@@ -16,6 +16,7 @@ static const struct option long_options[] = {
 	{ "oncpu", required_argument, NULL, OPT_ONCPU },
 	{ "stats", required_argument, NULL, OPT_STATS },
 	{ "rotate", required_argument, NULL, OPT_ROTATE },
+	{ "nonblocking", no_argument, NULL, OPT_NONBLOCKING },
 	OPTIONS_OF_VIEWS,
 	{ NULL, 0, NULL, 0 },
 };
@@ -77,6 +78,9 @@ static const char *take_option(struct parsing *parsing, int opt,
 		return NULL;
 	case OPT_ROTATE:
 		return take_rotate(ret, value);
+	case OPT_NONBLOCKING:
+		ret->run.nonblocking = true;
+		return NULL;
 	case OPT_EVENTS:
 		word = words_value(sources, value);
 		ret->run.events = word;

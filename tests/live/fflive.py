@@ -355,8 +355,8 @@ class Run:
         """Each process that noted @name has it for as long as it says."""
         for span in self.spans(name):
             right = span["end"] - span["begin"]
-            near("wall time of %s in pid %d" % (name, span["pid"]),
-                 self.weigh(span["pid"], name), right, slack(right, rate, share))
+            lasts("wall time of %s in pid %d" % (name, span["pid"]),
+                  self.weigh(span["pid"], name), right, slack(right, rate, share))
 
 
 def start(args, command=(), **how):

@@ -9,7 +9,7 @@ import glob
 import os
 
 import fflive
-from fflive import expect, near
+from fflive import expect, lasts, near
 
 PROGRAM = "versions.py"
 SECONDS = .9
@@ -74,11 +74,11 @@ def check_times(run):
     root = [pid for pid in pids if run.weigh(pid, "busy")][0]
     other = [pid for pid in pids if pid != root][0]
     for caller in ("first", "second"):
-        near("time in busy under " + caller,
+        lasts("time in busy under " + caller,
              run.weigh(root, "busy", lambda stack: caller in fflive.names(stack)),
              half, fflive.slack(half))
-    near("time in rest", run.weigh(root, "rest"), SECONDS, fflive.slack(SECONDS))
-    near("time of the child", run.weigh(other, "child"), half, fflive.slack(half))
+    lasts("time in rest", run.weigh(root, "rest"), SECONDS, fflive.slack(SECONDS))
+    lasts("time of the child", run.weigh(other, "child"), half, fflive.slack(half))
     # It may be seen before the interpreter knows that it was forked.
     near("time of the parent's thread in the child", run.weigh(other, "rest"), 0,
          .001)
