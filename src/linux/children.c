@@ -5,8 +5,8 @@
  * new ones as well, until no more come: `watched` grows while it is walked.
  *
  * Invariants, between looks: each process stands in `watched` once, and `index`
- * says where. One that has ended stays there until it has been reaped, so that
- * it is told of once.
+ * says where. One that has ended, or was forgotten, stays there until it has been
+ * reaped: its parent's file lists it for so long, and it is told of once.
  */
 #include "linux/children.h"
 
@@ -33,7 +33,8 @@ struct image {
 struct watched {
 	pid_t pid;
 	uint64_t start;
-	bool ended; /* its leader is a zombie; its EXIT was told */
+	bool ended;     /* its leader is a zombie; its EXIT was told */
+	bool forgotten; /* nothing is told of it */
 	struct image image;
 };
 
@@ -148,10 +149,14 @@ int children_watch(struct children *c, pid_t pid)
 {
 	struct proc_stat stat;
 	struct image image;
+	uint64_t i;
 	int r;
 
-	if (map_get(&c->index, (uint64_t)pid, NULL))
-		return 0;
+	if (map_get(&c->index, (uint64_t)pid, &i)) {
+		if (!c->watched.at[i].forgotten)
+			return 0;
+		take_out(c, (size_t)i);
+	}
 	r = procfs_stat(c->fs, pid, &stat, NULL);
 	if (r)
 		return r;
@@ -166,7 +171,7 @@ void children_forget(struct children *c, pid_t pid)
 	uint64_t i;
 
 	if (map_get(&c->index, (uint64_t)pid, &i))
-		take_out(c, (size_t)i);
+		c->watched.at[i].forgotten = true;
 }
 
 static int tell(struct events *events, enum event_kind kind, pid_t pid,
@@ -188,6 +193,8 @@ static int look_at(struct children *c, struct watched *w, uint64_t now_ns,
 
 	r = procfs_stat(c->fs, w->pid, &stat, NULL);
 	*ret_gone = r == OUT_GONE || (r == 0 && stat.start != w->start);
+	if (w->forgotten)
+		return r < 0 ? r : 0;
 	if (*ret_gone || (r == 0 && has_ended(&stat))) {
 		w->ended = true;
 		return had_ended ? 0 : tell(events, EVENT_EXIT, w->pid, now_ns);
@@ -255,6 +262,8 @@ static int look_into_files(struct children *c, size_t i, uint64_t now_ns,
 	struct proc_stat stat;
 	int r;
 
+	if (c->watched.at[i].forgotten)
+		return 0;
 	r = procfs_tids(c->fs, pid, &c->tids, NULL);
 	if (r)
 		return r < 0 ? r : 0;
@@ -306,7 +315,8 @@ static int look_at_all(struct children *c, uint64_t now_ns,
 		before = c->watched.n;
 		for (size_t i = 0; i < c->all.n; i++) {
 			if (!map_get(&c->index, (uint64_t)c->all.at[i].parent,
-				     &parent))
+				     &parent) ||
+			    c->watched.at[parent].forgotten)
 				continue;
 			r = meet(c, (size_t)parent, &c->all.at[i], now_ns,
 				 events);

@@ -26,8 +26,9 @@ void children_free(struct children *c);
 
 /*
  * Watch @pid from now on (its descendants follow by themselves), or no longer
- * (they stay). Returns 0, also when it is watched already; OUT_GONE when there
- * is no such process, or it has ended and waits to be reaped; a negative errno.
+ * (they stay). One that is forgotten is not found again: it may wait for long to
+ * be reaped. Returns 0, also when it is watched already; OUT_GONE when there is no
+ * such process, or it has ended and waits to be reaped; a negative errno.
  */
 int children_watch(struct children *c, pid_t pid);
 void children_forget(struct children *c, pid_t pid);

@@ -195,6 +195,41 @@ static void watches_no_one_who_is_not_there(void **state)
 	done(&looker);
 }
 
+static void finds_no_one_again_who_is_forgotten_and_not_reaped(void **state)
+{
+	struct looker looker = watch_42(*state);
+
+	fakeproc_text(*state, "42/task/42/children", "50 ");
+	fakeproc_text(*state, "50/stat",
+		      FAKEPROC_STAT("50", "b", "S", "42", "9"));
+	(void)look(&looker, 1);
+	/* A pidfd was faster than the look. */
+	fakeproc_text(*state, "50/stat",
+		      FAKEPROC_STAT("50", "b", "Z", "42", "9"));
+	children_forget(looker.children, 50);
+	(void)look(&looker, 0);
+	(void)look(&looker, 0);
+	/* Reaped, and its number is given to another child. */
+	fakeproc_text(*state, "50/stat",
+		      FAKEPROC_STAT("50", "b", "S", "42", "99"));
+	assert_event(look(&looker, 1), EVENT_FORK, 50, 42);
+	done(&looker);
+}
+
+static void watches_again_who_was_forgotten(void **state)
+{
+	struct looker looker = watch_42(*state);
+
+	children_forget(looker.children, 42);
+	fakeproc_text(*state, "42/task/42/children", "50 ");
+	fakeproc_text(*state, "50/stat",
+		      FAKEPROC_STAT("50", "b", "S", "42", "9"));
+	(void)look(&looker, 0);
+	assert_int_equal(children_watch(looker.children, 42), 0);
+	assert_event(look(&looker, 1), EVENT_FORK, 50, 42);
+	done(&looker);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -207,6 +242,8 @@ int main(void)
 		WITH_FAKE(tells_of_an_end_when_the_number_is_anothers),
 		WITH_FAKE(scans_all_where_the_kernel_has_no_such_files),
 		WITH_FAKE(watches_no_one_who_is_not_there),
+		WITH_FAKE(finds_no_one_again_who_is_forgotten_and_not_reaped),
+		WITH_FAKE(watches_again_who_was_forgotten),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
