@@ -20,7 +20,47 @@ struct grouping {
 	struct str text;
 };
 
+/* Is @text a number, or an address in brackets that ends in one? */
+static bool is_number(const char *text)
+{
+	const char *end = text + strspn(text, "0123456789");
+
+	if (*text == '[') {
+		end = strchr(text, ']');
+		return end && isdigit((unsigned char)end[-1]);
+	}
+	return end > text && (!*end || *end == ' ' || *end == ']');
+}
+
+/*
+ * Programs that give themselves a title number their workers in it:
+ * "[celeryd: celery@host:ForkPoolWorker-2]", "uWSGI worker 3",
+ * "dask worker [tcp://127.0.0.1:40433]".
+ */
+static bool numbers_a_worker(const char *text)
+{
+	static const char *const nouns[] = { "orker", "rocess" };
+
+	for (size_t i = 0; i < sizeof(nouns) / sizeof(*nouns); i++) {
+		const char *at = text;
+
+		while ((at = strstr(at, nouns[i]))) {
+			at += strlen(nouns[i]);
+			if ((*at == '-' || *at == ' ') && is_number(at + 1))
+				return true;
+		}
+	}
+	return false;
+}
+
 /* A command line that multiprocessing made up has the numbers of its pipes. */
+static bool numbers_mean_nothing(const char *text)
+{
+	return strstr(text, "multiprocessing") || strstr(text, "popen_loky") ||
+	       numbers_a_worker(text);
+}
+
+/* With a 0 for each of its numbers. */
 static uint32_t masked_command(struct grouping *g, const char *text, size_t len)
 {
 	uint32_t id;
@@ -45,9 +85,8 @@ static uint32_t command_key(struct grouping *g, uint32_t command)
 	const char *text =
 		strtab_get(g->selection->history->strings, command, &len);
 
-	if (!strstr(text, "multiprocessing") && !strstr(text, "popen_loky"))
-		return command;
-	return masked_command(g, text, len);
+	return numbers_mean_nothing(text) ? masked_command(g, text, len)
+					  : command;
 }
 
 /* The role of an image, new or not; ROLE_NONE without memory. */

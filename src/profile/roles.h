@@ -76,7 +76,8 @@ struct roles {
 /*
  * Of the processes that @query selects, in its time. Its idle and gil are not
  * minded: they would leave out what is to be told. Command lines that differ in
- * numbers only are the same where multiprocessing made them up.
+ * numbers only are the same where multiprocessing made them up, and where one of
+ * the numbers is that of a worker or a process ("ForkPoolWorker-2").
  *
  * Returns 0 or -ENOMEM.
  */

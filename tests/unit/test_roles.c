@@ -194,6 +194,44 @@ static void takes_pipes_of_multiprocessing_for_one_command(void **state)
 	assert_int_equal(pool(f, 1000)->images.n, 2);
 }
 
+static void takes_numbers_of_workers_in_titles_for_one_command(void **state)
+{
+	struct fixture *f = *state;
+	const char *commands[] = {
+		"[celeryd: celery@host:ForkPoolWorker-9]",
+		"[celeryd: celery@host:ForkPoolWorker-10]",
+		"[celeryd: celery@host:ForkPoolWorker-11]",
+		"uWSGI worker 1",
+		"uWSGI worker 2",
+		"dask worker [tcp://127.0.0.1:40433]",
+		"dask worker [tcp://127.0.0.1:33433]",
+	};
+
+	for (int i = 0; i < 7; i++)
+		busy(f, add_child(f, 101 + i, commands[i], 0, 1000, 0), 0,
+		     7 - i / 3, "app.py:work:1");
+	make(f, 1000, &QUERY_ALL);
+	assert_int_equal(f->roles.at.n, 4); /* and the parent */
+	assert_int_equal(f->roles.at.at[0].images.n, 3);
+	assert_int_equal(f->roles.at.at[1].images.n, 2);
+}
+
+static void keeps_scripts_that_are_called_workers_apart(void **state)
+{
+	struct fixture *f = *state;
+	const char *commands[] = {
+		"python3 worker-1.py", "python3 worker-2.py",
+		"python3 worker- 1",   "python3 worker- 2",
+		"unicorn: worker [a1", "unicorn: worker [a2",
+	};
+
+	for (int i = 0; i < 6; i++)
+		busy(f, add_child(f, 101 + i, commands[i], 0, 1000, 0), 0, 1000,
+		     "w.py:work:1");
+	make(f, 1000, &QUERY_ALL);
+	assert_int_equal(f->roles.at.n, 7);
+}
+
 static void keeps_other_commands_with_other_numbers_apart(void **state)
 {
 	struct fixture *f = *state;
@@ -318,6 +356,8 @@ int main(void)
 		SMALL(is_content_when_nothing_fits),
 		SMALL(writes_json_that_no_name_can_break),
 		TEST(takes_pipes_of_multiprocessing_for_one_command),
+		TEST(takes_numbers_of_workers_in_titles_for_one_command),
+		TEST(keeps_scripts_that_are_called_workers_apart),
 		TEST(keeps_other_commands_with_other_numbers_apart),
 		TEST(passes_over_children_on_their_way_to_an_exec),
 		TEST(counts_those_that_were_too_short_to_be_seen),
