@@ -43,7 +43,7 @@ _forkflame() {
 		return
 		;;
 	--events)
-		COMPREPLY=($(compgen -W "auto connector children" -- "$cur"))
+		COMPREPLY=($(compgen -W "auto connector perf children scan" -- "$cur"))
 		return
 		;;
 	--oncpu)
@@ -94,8 +94,8 @@ _forkflame() {
 	r*)
 		if [[ $cur == -* ]]; then
 			COMPREPLY=($(compgen -W "$view -d --duration -r --rate
-				--rotate --events --oncpu --stats
-				--nonblocking --" -- "$cur"))
+				--rotate --events --event-buffer --oncpu
+				--stats --nonblocking --" -- "$cur"))
 		else
 			COMPREPLY=($(compgen -c -- "$cur"))
 		fi

@@ -17,9 +17,6 @@
 #include "session_internal.h"
 #include "session_tids.h"
 
-/* How often the fallback looks for children. */
-#define LOOK_NS (10 * NSEC_PER_MSEC)
-
 /* How often the caller is told of the progress. */
 #define PROGRESS_NS (200 * NSEC_PER_MSEC)
 
@@ -41,7 +38,7 @@ const char *forkflame_version(void)
 
 void session_notice(struct forkflame *ff, const char *format, ...)
 {
-	char line[512];
+	char line[1024];
 	va_list args;
 
 	if (!ff->options.notice)
@@ -81,38 +78,6 @@ static int allocate(struct forkflame *ff)
 	return 0;
 }
 
-/* The connector, or what takes its place. */
-static int open_events(struct forkflame *ff)
-{
-	struct error refused = ERROR_NONE;
-	struct cnproc *cn = NULL;
-	int r = 0;
-
-	if (ff->options.events != FORKFLAME_EVENTS_CHILDREN) {
-		r = cnproc_open(&cn, 0, &refused);
-		if (r == 0)
-			r = listener_start(&ff->listener, cn, &refused);
-		if (r == 0)
-			return 0;
-		if (ff->options.events == FORKFLAME_EVENTS_CONNECTOR)
-			return error_set(&ff->err, r, "%s", refused.text);
-		(void)snprintf(ff->events_reason, sizeof(ff->events_reason),
-			       "%s", refused.text);
-	} else {
-		(void)snprintf(ff->events_reason, sizeof(ff->events_reason),
-			       "asked for");
-	}
-	ff->children = children_new(&ff->fs);
-	if (!ff->children)
-		return error_set(&ff->err, -ENOMEM, "begin");
-	session_notice(ff,
-		       "no process events from the kernel (%s): children are "
-		       "looked for every %u ms instead, and those that live "
-		       "shorter may be missed",
-		       ff->events_reason, (unsigned)(LOOK_NS / NSEC_PER_MSEC));
-	return 0;
-}
-
 static int open_outside(struct forkflame *ff)
 {
 	int r;
@@ -122,7 +87,7 @@ static int open_outside(struct forkflame *ff)
 		return error_set(&ff->err, -errno, "open /proc");
 	r = loop_new(&ff->loop, &ff->err);
 	if (r == 0)
-		r = open_events(ff);
+		r = source_open(ff);
 	return r;
 }
 
@@ -170,6 +135,7 @@ void forkflame_free(struct forkflame *ff)
 	strtab_free(ff->strings);
 	vec_free(&ff->roots);
 	vec_free(&ff->looked);
+	vec_free(&ff->procs);
 	vec_free(&ff->processes);
 	vec_free(&ff->todo);
 	vec_free(&ff->elves);
@@ -273,6 +239,8 @@ int forkflame_start(struct forkflame *ff, char *const argv[], const void *mask)
 	ff->command = ff->spawn.pid;
 	ff->start_ns = clock_now();
 	r = open_oncpu(ff, ff->command);
+	if (r == 0)
+		r = source_settle(ff, ff->command);
 	if (r == 0 && proctree_add(ff->tree, ff->command, 0, clock_now(),
 				   true) == PROCTREE_NONE)
 		r = error_set(&ff->err, -ENOMEM, "take in the command");
@@ -330,8 +298,10 @@ static uint64_t next_moment(const struct forkflame *ff)
 
 	if (session_todo_ns(ff) < at)
 		at = session_todo_ns(ff);
-	if (ff->children && ff->look_ns < at)
-		at = ff->look_ns;
+	if (source_look_ns(ff) < at)
+		at = source_look_ns(ff);
+	if (ff->listener && ff->reconcile_ns < at)
+		at = ff->reconcile_ns;
 	if (ff->end_ns && ff->end_ns < at)
 		at = ff->end_ns;
 	/* One that stops late stands until it is let go. */
@@ -353,15 +323,14 @@ static int turn(struct forkflame *ff)
 	struct wake wakes[WAKES];
 	size_t n = loop_wait(ff->loop, next_moment(ff), wakes, WAKES);
 	uint64_t now_ns = clock_now();
-	int r = 0;
+	int r;
 
 	stopper_reap(ff->stopper);
-	if (ff->children && now_ns >= ff->look_ns) {
-		r = children_look(ff->children, now_ns, &ff->looked);
-		ff->look_ns = now_ns + LOOK_NS;
-	}
+	r = source_look(ff, now_ns);
 	if (r == 0)
 		r = session_take_events(ff);
+	if (r == 0)
+		r = session_reconcile(ff, now_ns);
 	for (size_t i = 0; i < n; i++)
 		on_wake(ff, &wakes[i]);
 	session_todo(ff, now_ns);
@@ -403,6 +372,8 @@ static int begin(struct forkflame *ff)
 
 	if (r == 0 && !ff->command)
 		r = open_oncpu(ff, 0);
+	if (r == 0 && !ff->command)
+		r = source_settle(ff, 0);
 	if (r == 0)
 		r = watch_sources(ff);
 	if (r == 0 && !ff->command)
@@ -414,6 +385,7 @@ static int begin(struct forkflame *ff)
 	ff->cpu_start_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 	ff->tick_base_ns = ff->start_ns;
 	ff->look_ns = ff->start_ns;
+	ff->reconcile_ns = ff->start_ns + NSEC_PER_SEC;
 	ff->progress_ns = ff->start_ns + PROGRESS_NS;
 	ff->end_ns = ff->options.duration_ns
 			     ? ff->start_ns + ff->options.duration_ns
@@ -437,8 +409,7 @@ static int finish(struct forkflame *ff)
 			ff->counts.verdicts[process_verdict(
 				ff->processes.at[i])]++;
 	ff->cpu_used_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID) - ff->cpu_start_ns;
-	listener_stop(ff->listener);
-	ff->listener = NULL;
+	source_close(ff);
 	oncpu_close(ff->oncpu);
 	ff->oncpu_was = ff->oncpu != NULL;
 	ff->oncpu = NULL;

@@ -117,6 +117,26 @@ static enum mark tell_events(const struct machine *m, const struct trials *t,
 	return MARK_OK;
 }
 
+/* The call that gives switch records gives these. */
+static enum mark tell_tasks(const struct machine *m, const struct trials *t,
+			    struct str *to)
+{
+	const char *role = t->events.code ? "in place of process events"
+					  : "would take their place";
+
+	(void)m;
+	if (t->switches_all == 0) {
+		str_printf(to, "of all processes, %s", role);
+		return MARK_OK;
+	}
+	if (t->switches_own == 0) {
+		str_printf(to, "of a command that you start, %s", role);
+		return MARK_OK;
+	}
+	str_puts(to, "refused, as switch records are");
+	return t->events.code ? MARK_NO : MARK_NOTE;
+}
+
 static enum mark tell_children(const struct machine *m, const struct trials *t,
 			       struct str *to)
 {
@@ -359,6 +379,7 @@ bool check_line(const struct machine *m, const struct trials *t, size_t index,
 		{ "kernel", tell_kernel },
 		{ "user", tell_user },
 		{ "process events", tell_events },
+		{ "task records", tell_tasks },
 		{ "children files", tell_children },
 		{ "switch records", tell_switches },
 		{ "run counts", tell_runcounts },

@@ -9,6 +9,40 @@
 
 /* From events and snapshots to what happens to processes. */
 
+/*
+ * News may be lost without a word. So the tree is compared with /proc all the time,
+ * about once a second, at no more than half a percent of a core. What was known of a
+ * number is mostly taken for true, and read anew once in RECONCILE_WHOLE times only.
+ */
+#define RECONCILE_NS NSEC_PER_SEC
+#define RECONCILE_MAX_NS (60 * NSEC_PER_SEC)
+#define RECONCILE_SHARE 200
+#define RECONCILE_WHOLE 16
+
+/*
+ * A process shows in /proc a moment before its FORK is queued, which may be long
+ * when its parent loses its CPU just there. One that is younger than this has
+ * not been missed yet.
+ */
+#define YOUNG_NS (200 * NSEC_PER_MSEC)
+
+static void note_loss(struct forkflame *ff)
+{
+	uint64_t dropped = ff->listener ? listener_dropped(ff->listener) : 0;
+
+	ff->counts.events_lost++;
+	record_note(ff, NOTE_LOST, nsec_since(dropped, ff->dropped));
+	ff->dropped = dropped;
+}
+
+static void note_late(struct forkflame *ff)
+{
+	if (ff->counts.found_late == ff->late)
+		return;
+	record_note(ff, NOTE_LATE, ff->counts.found_late - ff->late);
+	ff->late = ff->counts.found_late;
+}
+
 static int on_change(struct forkflame *ff, const struct change *change)
 {
 	const struct member *m = proctree_member(ff->tree, change->serial);
@@ -28,7 +62,7 @@ static int on_change(struct forkflame *ff, const struct change *change)
 			process_leave(ff, p, m);
 		return 0;
 	case CHANGE_RESCAN:
-		ff->counts.events_lost++;
+		note_loss(ff);
 		ff->counts.rescans++;
 		return session_rescan(ff, false);
 	}
@@ -45,57 +79,201 @@ static int follow_changes(struct forkflame *ff)
 	return r;
 }
 
+static int take_event(struct forkflame *ff, const struct event *event)
+{
+	int r;
+
+	(void)proctree_event(ff->tree, event);
+	r = follow_changes(ff);
+	/* No member of ours forked it: the listener did not know better. */
+	if (ff->listener && event->kind == EVENT_FORK &&
+	    proctree_find(ff->tree, event->pid) == PROCTREE_NONE)
+		listener_unfollow(ff->listener, event->pid, event->time_ns);
+	return r;
+}
+
 int session_take_events(struct forkflame *ff)
 {
 	struct event event;
 	int r = follow_changes(ff);
 
-	while (r == 0 && ff->listener && listener_next(ff->listener, &event)) {
-		(void)proctree_event(ff->tree, &event);
-		r = follow_changes(ff);
-	}
-	for (size_t i = 0; r == 0 && i < ff->looked.n; i++) {
-		(void)proctree_event(ff->tree, &ff->looked.at[i]);
-		r = follow_changes(ff);
-	}
+	while (r == 0 && ff->listener && listener_next(ff->listener, &event))
+		r = take_event(ff, &event);
+	for (size_t i = 0; r == 0 && i < ff->looked.n; i++)
+		r = take_event(ff, &ff->looked.at[i]);
 	ff->looked.n = 0;
+	/* All whom the snapshot showed are followed by now. */
+	if (ff->listener && ff->opened)
+		listener_close(ff->listener);
+	ff->opened = false;
+	note_late(ff);
 	return r;
+}
+
+/*
+ * What is heard while a snapshot is taken: all of it is queued by now. The tree
+ * gets it before the snapshot, in which those born meanwhile would else seem
+ * found late, and once more after it (repetitions are no news), which may have
+ * shown it parents that it did not know.
+ */
+static int gather_events(struct forkflame *ff, struct events *to)
+{
+	struct event event;
+
+	if (!ff->listener)
+		return 0;
+	(void)listener_drain(ff->listener, NSEC_PER_SEC);
+	while (listener_next(ff->listener, &event))
+		if (!vec_push(to, event))
+			return -ENOMEM;
+	return 0;
+}
+
+static void tell_tree(struct forkflame *ff, const struct events *events,
+		      bool again)
+{
+	for (size_t i = 0; i < events->n; i++)
+		if (!again || events->at[i].kind != EVENT_LOST)
+			(void)proctree_event(ff->tree, &events->at[i]);
+}
+
+/* A snapshot as the tree wants it. */
+struct snapshot {
+	struct VEC(struct procstat) procs;
+	uint64_t taken_ns;
+	uint64_t tick_ns, boot_ns; /* a tick of start times, and their zero */
+	bool first;
+};
+
+static struct snapshot snapshot_begin(bool first)
+{
+	uint64_t taken_ns = clock_now();
+
+	/* Start times count from the boot, sleep included; ours do not. */
+	return (struct snapshot){
+		.taken_ns = taken_ns,
+		.tick_ns = NSEC_PER_SEC / (uint64_t)sysconf(_SC_CLK_TCK),
+		.boot_ns = nsec_since(clock_ns(CLOCK_BOOTTIME), taken_ns),
+		.first = first,
+	};
+}
+
+/* @young_ns: of one that is younger, its parent is not told. */
+static bool snapshot_add(struct snapshot *s, const struct proc_stat *stat,
+			 uint64_t young_ns)
+{
+	struct procstat proc = {
+		.pid = stat->pid,
+		.parent = stat->parent,
+		.start = stat->start,
+		.born_ns = nsec_since(stat->start * s->tick_ns, s->boot_ns),
+	};
+
+	if (proc.born_ns + young_ns > s->taken_ns && young_ns)
+		proc.parent = 0;
+	if (s->first)
+		proc.born_ns = s->taken_ns;
+	return vec_push(&s->procs, proc);
+}
+
+static int snapshot_tell(struct forkflame *ff, struct snapshot *s)
+{
+	struct events events = { 0 };
+	int r = gather_events(ff, &events);
+
+	tell_tree(ff, &events, false);
+	if (r == 0)
+		r = proctree_snapshot(ff->tree, s->procs.at, s->procs.n,
+				      s->taken_ns, clock_now(), s->first);
+	tell_tree(ff, &events, true);
+	vec_free(&events);
+	return r < 0 ? r : 0;
+}
+
+/* Until the changes that follow have been, everybody's births are kept. */
+static void hear_all(struct forkflame *ff)
+{
+	if (ff->listener && !ff->opened)
+		listener_open(ff->listener);
+	ff->opened = true;
 }
 
 int session_rescan(struct forkflame *ff, bool first)
 {
-	struct VEC(struct procstat) procs = { 0 };
 	struct proc_stats stats = { 0 };
-	uint64_t tick_ns = NSEC_PER_SEC / (uint64_t)sysconf(_SC_CLK_TCK);
-	uint64_t boot_ns = clock_ns(CLOCK_BOOTTIME), taken_ns = clock_now();
+	struct snapshot s;
 	int r;
 
-	/* Start times count from the boot, sleep included; ours do not. */
-	boot_ns -= taken_ns < boot_ns ? taken_ns : boot_ns;
+	hear_all(ff);
+	s = snapshot_begin(first);
 	r = procfs_snapshot(&ff->fs, &stats, &ff->err);
-	for (size_t i = 0; r == 0 && i < stats.n; i++) {
-		struct procstat proc = {
-			.pid = stats.at[i].pid,
-			.parent = stats.at[i].parent,
-			.start = stats.at[i].start,
-			.born_ns = nsec_since(stats.at[i].start * tick_ns,
-					      boot_ns),
-		};
+	for (size_t i = 0; r == 0 && i < stats.n; i++)
+		if (!snapshot_add(&s, &stats.at[i], 0))
+			r = -ENOMEM;
+	if (r == 0)
+		r = snapshot_tell(ff, &s);
+	vec_free(&s.procs);
+	vec_free(&stats);
+	return r;
+}
 
-		if (first)
-			proc.born_ns = taken_ns;
-		if (!vec_push(&procs, proc))
+/*
+ * What is remembered of a number may be of an earlier owner. Of a member it has to
+ * be right: it would be told to have left.
+ */
+static int refresh(struct forkflame *ff, struct proc_stat *stat)
+{
+	const struct member *m =
+		proctree_member(ff->tree, proctree_find(ff->tree, stat->pid));
+
+	if (!m || (m->start && m->start == stat->start))
+		return 0;
+	return procfs_stat(&ff->fs, stat->pid, stat, NULL);
+}
+
+static int reconcile(struct forkflame *ff)
+{
+	struct snapshot s;
+	int r;
+
+	hear_all(ff);
+	s = snapshot_begin(false);
+	r = ff->reconciled++ % RECONCILE_WHOLE
+		    ? procfs_update(&ff->fs, &ff->procs, &ff->err)
+		    : procfs_snapshot(&ff->fs, &ff->procs, &ff->err);
+	for (size_t i = 0; r == 0 && i < ff->procs.n; i++) {
+		if (refresh(ff, &ff->procs.at[i]) != 0)
+			continue; /* gone since, or not to be had */
+		if (!snapshot_add(&s, &ff->procs.at[i], YOUNG_NS))
 			r = -ENOMEM;
 	}
-	/* Born before the snapshot, heard of after it: they are queued by now. */
-	if (r == 0 && ff->listener)
-		(void)listener_drain(ff->listener, NSEC_PER_SEC);
 	if (r == 0)
-		r = proctree_snapshot(ff->tree, procs.at, procs.n, taken_ns,
-				      clock_now(), first);
-	vec_free(&procs);
-	vec_free(&stats);
-	return r < 0 ? r : 0;
+		r = snapshot_tell(ff, &s);
+	vec_free(&s.procs);
+	return r;
+}
+
+int session_reconcile(struct forkflame *ff, uint64_t now_ns)
+{
+	uint64_t late = ff->counts.found_late;
+	uint64_t cost_ns;
+	int r;
+
+	if (!ff->listener || now_ns < ff->reconcile_ns)
+		return 0;
+	r = reconcile(ff);
+	cost_ns = nsec_since(clock_now(), now_ns);
+	if (r == 0)
+		r = session_take_events(ff);
+	ff->reconcile_ns = now_ns + RECONCILE_SHARE * cost_ns;
+	if (ff->reconcile_ns < now_ns + RECONCILE_NS)
+		ff->reconcile_ns = now_ns + RECONCILE_NS;
+	if (ff->reconcile_ns > now_ns + RECONCILE_MAX_NS)
+		ff->reconcile_ns = now_ns + RECONCILE_MAX_NS;
+	/* Where one was missed there may be more: look again soon. */
+	if (ff->counts.found_late != late)
+		ff->reconcile_ns = now_ns + YOUNG_NS;
+	return r;
 }
 
 /* The entry of @pid in a snapshot; NULL without. */

@@ -252,7 +252,15 @@ struct forkflame {
 	/* The outside. */
 	struct procfs fs;
 	struct loop *loop;
-	struct listener *listener; /* NULL: children is the source */
+	enum forkflame_events source;     /* AUTO: not settled yet */
+	struct listener *listener;        /* NULL: children is the source */
+	struct summary_listener listened; /* of it, when it has ended */
+	bool opened;                      /* it hands on the events of all */
+	uint64_t dropped;                 /* by the kernel, that were noted */
+	uint64_t late;                    /* processes found late, likewise */
+	struct proc_stats procs;          /* of the last reconciliation */
+	unsigned reconciled;
+	uint64_t reconcile_ns; /* when the next one is due */
 	struct children *children;
 	struct events looked; /* of children_look */
 	uint64_t look_ns;     /* children: when to look next */
@@ -264,7 +272,7 @@ struct forkflame {
 	pid_t command; /* 0: none */
 	bool command_ended;
 	int command_status;
-	char events_reason[256], oncpu_reason[256];
+	char events_reason[512], oncpu_reason[256];
 
 	/* The tree. */
 	struct proctree *tree;
@@ -337,6 +345,30 @@ int session_locate(struct forkflame *ff, struct process *p,
  */
 bool session_first_look(struct forkflame *ff, pid_t pid, uint32_t *ret_name);
 
+/*
+ * session_source.c: where events come from. 0 or a negative errno with ff->err told.
+ */
+
+/* What can be had before it is known what is to be profiled. */
+int source_open(struct forkflame *ff);
+
+/* What can be had for @command, which waits to be started; 0: for others. */
+int source_settle(struct forkflame *ff, pid_t command);
+
+/* The sources that look: do so if it is time, and when that is next. */
+int source_look(struct forkflame *ff, uint64_t now_ns);
+uint64_t source_look_ns(const struct forkflame *ff);
+
+/* A member has joined; one that has left need not be known any more. */
+void source_follow(struct forkflame *ff, const struct process *p);
+void source_forget(struct forkflame *ff, const struct process *p);
+
+/* The run has ended. */
+void source_close(struct forkflame *ff);
+
+/* "connector", ... */
+const char *source_name(const struct forkflame *ff);
+
 /* session_events.c: from events and snapshots to what happens to processes. */
 
 /* Take all events that are there, and do what follows from them. */
@@ -344,6 +376,12 @@ int session_take_events(struct forkflame *ff);
 
 /* Take a snapshot of /proc into the tree and do what follows. */
 int session_rescan(struct forkflame *ff, bool first);
+
+/*
+ * Compare the tree with /proc if it is time (about once a second; less often where
+ * that is dear), whether news were lost or not.
+ */
+int session_reconcile(struct forkflame *ff, uint64_t now_ns);
 
 /* Take in the roots that were asked for, and their descendants. */
 int session_scan_roots(struct forkflame *ff);

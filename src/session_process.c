@@ -199,8 +199,7 @@ int process_join(struct forkflame *ff, const struct member *m)
 	}
 	process_watch(ff, p);
 	find_place(ff, p, forked ? parent : NULL);
-	if (ff->children)
-		(void)children_watch(ff->children, p->pid);
+	source_follow(ff, p);
 	p->started = p->pid == ff->command && !ff->running;
 	if (!forked) {
 		/* What it used before we came is not ours to account for. */
@@ -275,6 +274,24 @@ void process_settle(struct forkflame *ff, struct process *p, uint64_t end_ns)
 		process_mature(ff, p);
 }
 
+/*
+ * How it ended, where its EXIT did not tell: from the zombie that it is until it
+ * is reaped, or else from its pidfd. A zombie's 0 may mean that we may not know.
+ */
+static bool find_status(struct forkflame *ff, const struct process *p,
+			uint64_t start, int *ret)
+{
+	struct proc_stat stat;
+
+	if (procfs_stat(&ff->fs, p->pid, &stat, NULL) == 0 &&
+	    stat.state == 'Z' && (!start || stat.start == start) &&
+	    (stat.status || p->samples)) {
+		*ret = (int)stat.status;
+		return true;
+	}
+	return task_status(p->pidfd, ret);
+}
+
 void process_leave(struct forkflame *ff, struct process *p,
 		   const struct member *m)
 {
@@ -287,8 +304,10 @@ void process_leave(struct forkflame *ff, struct process *p,
 	session_todo_put(ff, forget);
 	p->left = true;
 	p->left_ns = m->left_ns;
-	p->has_status = m->has_status;
-	p->status = (int)m->status;
+	p->has_status = m->has_status && m->status != EVENT_NO_STATUS;
+	p->status = p->has_status ? (int)m->status : 0;
+	if (!p->has_status)
+		p->has_status = find_status(ff, p, m->start, &p->status);
 	process_settle(ff, p, m->left_ns);
 	process_judge_late(ff, p);
 	if (p->pidfd >= 0) {

@@ -144,7 +144,7 @@ static struct summary summary_of(const struct forkflame *ff,
 		.counts = &ff->counts,
 		.version = forkflame_version(),
 		.mode = value_names[value],
-		.events = ff->children ? "children" : "connector",
+		.events = source_name(ff),
 		.events_reason = ff->events_reason[0] ? ff->events_reason
 						      : NULL,
 		.oncpu = ff->oncpu || ff->oncpu_was ? "switches" : "runcounts",
@@ -152,6 +152,7 @@ static struct summary summary_of(const struct forkflame *ff,
 		.duration_ns = nsec_since(ff->end_ns, ff->start_ns),
 		.interval_ns = ff->options.interval_ns,
 		.profiler_cpu_ns = ff->cpu_used_ns,
+		.listener = ff->listened,
 	};
 }
 

@@ -48,8 +48,11 @@ static void do_todo(struct forkflame *ff, struct todo todo, uint64_t now_ns)
 {
 	struct process *p = process_at(ff, todo.serial);
 
-	if (todo.kind == TODO_FORGET)
+	if (todo.kind == TODO_FORGET) {
 		proctree_forget(ff->tree, todo.serial);
+		if (p)
+			source_forget(ff, p);
+	}
 	if (!p || p->left)
 		return;
 	if (todo.kind == TODO_LEAVE) {

@@ -54,9 +54,11 @@ typedef int (*forkflame_write_fn)(void *ctx, const char *bytes, size_t len);
 
 /* Where news of births and ends come from. */
 enum forkflame_events {
-	FORKFLAME_EVENTS_AUTO,      /* the connector, else children files */
+	FORKFLAME_EVENTS_AUTO, /* connector, else perf, else children, else scan */
 	FORKFLAME_EVENTS_CONNECTOR, /* the kernel's proc connector, or fail */
 	FORKFLAME_EVENTS_CHILDREN,  /* children files, looked at every 10 ms */
+	FORKFLAME_EVENTS_PERF,      /* perf's task records, or fail */
+	FORKFLAME_EVENTS_SCAN,      /* all of /proc, likewise */
 };
 
 /* How the threads that run are found. */
@@ -108,6 +110,11 @@ struct forkflame_options {
 	 */
 	int (*rotate)(void *recording_ctx);
 	uint64_t rotate_ns, rotate_bytes;
+	/*
+	 * What the kernel may queue of process events, in bytes (for perf, a CPU);
+	 * 0: 8 MiB (1 MiB). Less where it may not be had.
+	 */
+	uint64_t event_buffer;
 };
 
 #define FORKFLAME_OPTIONS                                 \

@@ -17,12 +17,15 @@ enum event_kind {
 	EVENT_LOST, /* news were lost: nothing before it can be relied on */
 };
 
+/* The source does not tell. No status of wait(2) is that large. */
+#define EVENT_NO_STATUS UINT32_MAX
+
 struct event {
 	enum event_kind kind;
 	pid_t pid;        /* the process (tgid), in the reader's numbers */
 	pid_t parent;     /* FORK: the parent process (tgid) */
 	pid_t parent_tid; /* FORK: the thread that forked; 0 unknown */
-	uint32_t status;  /* EXIT: as wait(2) gives it */
+	uint32_t status;  /* EXIT: as wait(2) gives it, or EVENT_NO_STATUS */
 	uint64_t time_ns; /* CLOCK_MONOTONIC, by the kernel; LOST: when noticed */
 };
 

@@ -13,6 +13,7 @@ static const struct option long_options[] = {
 	{ "duration", required_argument, NULL, 'd' },
 	{ "rate", required_argument, NULL, 'r' },
 	{ "events", required_argument, NULL, OPT_EVENTS },
+	{ "event-buffer", required_argument, NULL, OPT_EVENT_BUFFER },
 	{ "oncpu", required_argument, NULL, OPT_ONCPU },
 	{ "stats", required_argument, NULL, OPT_STATS },
 	{ "rotate", required_argument, NULL, OPT_ROTATE },
@@ -24,7 +25,9 @@ static const struct option long_options[] = {
 static const struct word sources[] = {
 	{ "auto", FORKFLAME_EVENTS_AUTO },
 	{ "connector", FORKFLAME_EVENTS_CONNECTOR },
+	{ "perf", FORKFLAME_EVENTS_PERF },
 	{ "children", FORKFLAME_EVENTS_CHILDREN },
+	{ "scan", FORKFLAME_EVENTS_SCAN },
 	{ NULL, 0 },
 };
 
@@ -85,7 +88,13 @@ static const char *take_option(struct parsing *parsing, int opt,
 		word = words_value(sources, value);
 		ret->run.events = word;
 		return word >= 0 ? NULL
-				 : "is no source: auto, connector or children";
+				 : "is no source: auto, connector, perf, "
+				   "children or scan";
+	case OPT_EVENT_BUFFER:
+		return words_bytes(value, &ret->run.event_buffer) &&
+				       ret->run.event_buffer
+			       ? NULL
+			       : "is no size (16M)";
 	case OPT_ONCPU:
 		word = words_value(runners, value);
 		ret->run.oncpu = word;

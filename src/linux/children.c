@@ -22,6 +22,8 @@
 #include "base/outcome.h"
 #include "linux/clock.h"
 
+#define SCAN_WHOLE 64
+
 /* What an exec changes. Zeros are what the kernel did not tell. */
 struct image {
 	uint64_t device;
@@ -45,11 +47,12 @@ struct children {
 	bool no_files;         /* a kernel without CONFIG_PROC_CHILDREN */
 	struct proc_tids tids; /* kept for their room */
 	struct proc_tids found;
-	struct proc_stats all;
+	struct proc_stats all; /* as the last scan found them */
+	unsigned scans;
 	uint64_t ns_per_tick;
 };
 
-struct children *children_new(const struct procfs *fs)
+struct children *children_new(const struct procfs *fs, bool scan)
 {
 	struct children *c = calloc(1, sizeof(*c));
 	long ticks = sysconf(_SC_CLK_TCK);
@@ -57,8 +60,18 @@ struct children *children_new(const struct procfs *fs)
 	if (!c)
 		return NULL;
 	c->fs = fs;
+	c->no_files = scan;
 	c->ns_per_tick = NSEC_PER_SEC / (uint64_t)(ticks > 0 ? ticks : 100);
 	return c;
+}
+
+bool children_has_files(const struct procfs *fs)
+{
+	struct proc_tids found = { 0 };
+	int r = procfs_children(fs, getpid(), getpid(), &found, NULL);
+
+	vec_free(&found);
+	return r != -ENOENT;
 }
 
 void children_free(struct children *c)
@@ -179,6 +192,8 @@ static int tell(struct events *events, enum event_kind kind, pid_t pid,
 {
 	struct event event = { .kind = kind, .pid = pid, .time_ns = time_ns };
 
+	if (kind == EVENT_EXIT)
+		event.status = EVENT_NO_STATUS;
 	return vec_push(events, event) ? 0 : -ENOMEM;
 }
 
@@ -302,7 +317,9 @@ static int look_at_all(struct children *c, uint64_t now_ns,
 	uint64_t parent;
 	int r;
 
-	r = procfs_snapshot(c->fs, &c->all, NULL);
+	/* What is known of strangers mostly holds: new numbers are what counts. */
+	r = c->scans++ % SCAN_WHOLE ? procfs_update(c->fs, &c->all, NULL)
+				    : procfs_snapshot(c->fs, &c->all, NULL);
 	if (r)
 		return r < 0 ? r : 0;
 	if (c->all.n > 0)

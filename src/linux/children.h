@@ -2,6 +2,7 @@
 #ifndef LINUX_CHILDREN_H
 #define LINUX_CHILDREN_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -20,9 +21,16 @@ struct children;
 
 struct events VEC(struct event);
 
-/* Returns NULL when memory is gone. @fs is borrowed for life. */
-struct children *children_new(const struct procfs *fs);
+/*
+ * Returns NULL when memory is gone. @fs is borrowed for life.
+ *
+ * @scan  search all of /proc instead of reading `children` files
+ */
+struct children *children_new(const struct procfs *fs, bool scan);
 void children_free(struct children *c);
+
+/* Whether this kernel has `children` files. */
+bool children_has_files(const struct procfs *fs);
 
 /*
  * Watch @pid from now on (its descendants follow by themselves), or no longer
@@ -39,10 +47,11 @@ void children_forget(struct children *c, pid_t pid);
  * image of a watched process changed, or a new child's is not its parent's
  * (device and inode of its exe, starts of its code and its stack as stat tells
  * them: an exec of the same file without address randomization is missed), EXIT
- * for those that have gone or are zombies (status unknown: 0). A new child is
+ * for those that have gone or are zombies (EVENT_NO_STATUS). A new child is
  * watched; one that is a zombie by then gets a FORK and an EXIT.
- * Where the kernel has no `children` files, one scan of all of /proc per look
- * takes their place.
+ * Where the kernel has no `children` files, a scan of all of /proc per look takes
+ * their place; a number that is given to another process between two looks is
+ * noticed in every SCAN_WHOLE-th only.
  *
  * Returns 0 or a negative errno.
  */

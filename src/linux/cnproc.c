@@ -417,3 +417,38 @@ void cnproc_close(struct cnproc *cn)
 	nl_socket_free(cn->sock); /* closes the socket; NULL is fine */
 	free(cn);
 }
+
+static int source_fd(const void *self, size_t i)
+{
+	return i == 0 ? cnproc_fd(self) : -1;
+}
+
+static int source_read(void *self, struct event *events, size_t max)
+{
+	return cnproc_read(self, events, max);
+}
+
+static uint64_t source_received(const void *self)
+{
+	return cnproc_received(self);
+}
+
+static uint64_t source_dropped(const void *self)
+{
+	return cnproc_dropped(self);
+}
+
+static void source_close(void *self)
+{
+	cnproc_close(self);
+}
+
+struct evsource cnproc_source(struct cnproc *cn)
+{
+	return (struct evsource){ .self = cn,
+				  .fd = source_fd,
+				  .read = source_read,
+				  .received = source_received,
+				  .dropped = source_dropped,
+				  .close = source_close };
+}

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/event.h"
+#include "linux/evsource.h"
 
 /*
  * The proc connector: a netlink socket on which the kernel tells of every fork,
@@ -52,6 +53,9 @@ int cnproc_read(struct cnproc *cn, struct event *events, size_t max);
 /* Counters since the opening: datagrams read, and dropped by the kernel. */
 uint64_t cnproc_received(const struct cnproc *cn);
 uint64_t cnproc_dropped(const struct cnproc *cn);
+
+/* It as a source for the listener, which then closes it. */
+struct evsource cnproc_source(struct cnproc *cn);
 
 /* Says IGNORE to the kernel and closes. NULL is fine. */
 void cnproc_close(struct cnproc *cn);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The thread waits in poll for its socket or for a word from the consumer
- * (`wake`); it reads until the socket is empty and puts all into the ring.
+ * The thread waits in poll for its source or for a word from the consumer
+ * (`wake`); it reads until the source is empty and puts what is wanted into the
+ * ring.
  * Two conversations, both by counters with an eventfd to sleep on:
  *
  *   told      The ring has something. Set by the thread, which then makes
@@ -12,7 +13,8 @@
  *   answered  it before it reads, and says afterwards up to which it has come:
  *             what the kernel had queued before the asking is in the ring then.
  *
- * The thread never waits for the consumer: the ring drops, and says so.
+ * The thread never waits for the consumer: the ring drops, and says so. The lock
+ * is for `following` alone, and held for a batch of events at most.
  */
 #include "linux/listener.h"
 
@@ -27,16 +29,21 @@
 #include <unistd.h>
 
 #include "base/nsec.h"
+#include "base/vec.h"
 #include "linux/clock.h"
 #include "linux/evring.h"
+#include "linux/following.h"
 #include "linux/urgency.h"
 
 #define RING_ROOM 65536
 #define BATCH 64
 
 struct listener {
-	struct cnproc *cn;
+	struct evsource source;
+	struct VEC(struct pollfd) fds; /* the first is `wake` */
 	struct evring *ring;
+	pthread_mutex_t lock;
+	struct following *following;
 	int ready; /* eventfds; -1 none */
 	int wake;
 	int done;
@@ -45,6 +52,7 @@ struct listener {
 	atomic_uint asked;
 	atomic_uint answered;
 	atomic_int failure; /* why the thread no longer hears; 0 it does */
+	_Atomic uint64_t wakes;
 	bool running;
 	pthread_t thread;
 };
@@ -68,18 +76,36 @@ static void clear_fd(int fd)
 
 static void tell(struct listener *l)
 {
-	if (!atomic_exchange(&l->told, true))
+	if (!atomic_exchange(&l->told, true)) {
+		atomic_fetch_add(&l->wakes, 1);
 		signal_fd(l->ready);
+	}
 }
 
-/* All that the socket has, into the ring. */
+/* Those of @n events that somebody wants, into the ring. */
+static void hand_on(struct listener *l, const struct event *events, int n)
+{
+	bool any = false;
+
+	(void)pthread_mutex_lock(&l->lock);
+	for (int i = 0; i < n; i++)
+		if (following_wants(l->following, &events[i])) {
+			(void)evring_put(l->ring, &events[i]);
+			any = true;
+		}
+	(void)pthread_mutex_unlock(&l->lock);
+	if (any)
+		tell(l);
+}
+
+/* All that the source has. */
 static void hear(struct listener *l)
 {
 	struct event events[BATCH];
 	int n;
 
 	while (!atomic_load(&l->stop)) {
-		n = cnproc_read(l->cn, events, BATCH);
+		n = l->source.read(l->source.self, events, BATCH);
 		if (n == 0)
 			return;
 		if (n < 0) {
@@ -89,35 +115,40 @@ static void hear(struct listener *l)
 						    .time_ns = clock_now() };
 			n = 1;
 		}
-		for (int i = 0; i < n; i++)
-			(void)evring_put(l->ring, &events[i]);
-		tell(l);
+		hand_on(l, events, n);
 		if (atomic_load(&l->failure))
 			return;
 	}
 }
 
+/*
+ * poll passes over what is negative: a source that has failed, and a perf event
+ * whose processes have all ended, which would be ready for ever.
+ */
+static void pass_over(struct listener *l)
+{
+	for (size_t i = 1; i < l->fds.n; i++)
+		if (atomic_load(&l->failure) ||
+		    (l->fds.at[i].revents & POLLHUP))
+			l->fds.at[i].fd = -1;
+}
+
 static void *listener_main(void *arg)
 {
 	struct listener *l = arg;
-	struct pollfd fds[] = {
-		{ .fd = l->wake, .events = POLLIN },
-		{ .fd = cnproc_fd(l->cn), .events = POLLIN },
-	};
 	struct urgency before = { 0 };
 	unsigned asked;
 
 	urgency_raise(&before);
 	while (!atomic_load(&l->stop)) {
-		if (poll(fds, 2, -1) < 0)
+		if (poll(l->fds.at, l->fds.n, -1) < 0)
 			continue;
-		if (fds[0].revents)
+		if (l->fds.at[0].revents)
 			clear_fd(l->wake);
 		asked = atomic_load(&l->asked);
 		if (!atomic_load(&l->failure))
 			hear(l);
-		else
-			fds[1].fd = -1; /* poll passes it over */
+		pass_over(l);
 		if (asked != atomic_load(&l->answered)) {
 			atomic_store(&l->answered, asked);
 			signal_fd(l->done);
@@ -143,17 +174,33 @@ static int start_thread(struct listener *l)
 	return -r;
 }
 
-int listener_start(struct listener **ret, struct cnproc *cn, struct error *err)
+/* `wake` and what the source has. */
+static bool gather_fds(struct listener *l)
+{
+	struct pollfd fd = { .fd = l->wake, .events = POLLIN };
+	size_t i = 0;
+
+	do {
+		if (!vec_push(&l->fds, fd))
+			return false;
+		fd.fd = l->source.fd(l->source.self, i++);
+	} while (fd.fd >= 0);
+	return true;
+}
+
+int listener_start(struct listener **ret, const struct evsource *source,
+		   struct error *err)
 {
 	struct listener *l = NULL;
 	int r;
 
 	l = calloc(1, sizeof(*l));
 	if (!l) {
-		cnproc_close(cn);
+		source->close(source->self);
 		return error_set(err, -ENOMEM, "listener: no memory");
 	}
-	l->cn = cn;
+	l->source = *source;
+	(void)pthread_mutex_init(&l->lock, NULL);
 	l->ready = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	l->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	l->done = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -162,7 +209,8 @@ int listener_start(struct listener **ret, struct cnproc *cn, struct error *err)
 		goto out;
 	}
 	l->ring = evring_new(RING_ROOM);
-	if (!l->ring) {
+	l->following = following_new();
+	if (!l->ring || !l->following || !gather_fds(l)) {
 		r = error_set(err, -ENOMEM, "listener: no memory");
 		goto out;
 	}
@@ -234,12 +282,55 @@ uint64_t listener_cpu_ns(const struct listener *l)
 
 uint64_t listener_received(const struct listener *l)
 {
-	return cnproc_received(l->cn);
+	return l->source.received(l->source.self);
 }
 
 uint64_t listener_dropped(const struct listener *l)
 {
-	return cnproc_dropped(l->cn);
+	return l->source.dropped(l->source.self);
+}
+
+uint64_t listener_strangers(struct listener *l)
+{
+	uint64_t n;
+
+	(void)pthread_mutex_lock(&l->lock);
+	n = following_strangers(l->following);
+	(void)pthread_mutex_unlock(&l->lock);
+	return n;
+}
+
+uint64_t listener_wakes(const struct listener *l)
+{
+	return atomic_load(&l->wakes);
+}
+
+void listener_follow(struct listener *l, pid_t pid)
+{
+	(void)pthread_mutex_lock(&l->lock);
+	following_add(l->following, pid);
+	(void)pthread_mutex_unlock(&l->lock);
+}
+
+void listener_unfollow(struct listener *l, pid_t pid, uint64_t until_ns)
+{
+	(void)pthread_mutex_lock(&l->lock);
+	following_drop(l->following, pid, until_ns);
+	(void)pthread_mutex_unlock(&l->lock);
+}
+
+void listener_open(struct listener *l)
+{
+	(void)pthread_mutex_lock(&l->lock);
+	following_open(l->following);
+	(void)pthread_mutex_unlock(&l->lock);
+}
+
+void listener_close(struct listener *l)
+{
+	(void)pthread_mutex_lock(&l->lock);
+	following_close(l->following);
+	(void)pthread_mutex_unlock(&l->lock);
 }
 
 static void close_fd(int fd)
@@ -257,8 +348,11 @@ void listener_stop(struct listener *l)
 		signal_fd(l->wake);
 		(void)pthread_join(l->thread, NULL);
 	}
-	cnproc_close(l->cn);
+	l->source.close(l->source.self);
 	evring_free(l->ring);
+	following_free(l->following);
+	vec_free(&l->fds);
+	(void)pthread_mutex_destroy(&l->lock);
 	close_fd(l->ready);
 	close_fd(l->wake);
 	close_fd(l->done);

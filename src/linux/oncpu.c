@@ -54,7 +54,8 @@ int oncpu_open(struct oncpu **ret, pid_t pid, struct error *err)
 	for (int cpu = 0; cpu < cpus && r == 0; cpu++) {
 		struct error refused = ERROR_NONE;
 
-		r = perfring_open(&ring, pid, cpu, &refused);
+		r = perfring_open(&ring, PERFRING_SWITCHES, pid, cpu, 0,
+				  &refused);
 		if (r == -ENODEV) { /* this CPU is offline */
 			r = 0;
 			continue;
@@ -198,6 +199,8 @@ void oncpu_feed(struct oncpu *o, const struct perf_record *record)
 		o->lost = true;
 		return;
 	}
+	if (record->kind > PERF_LOST)
+		return;       /* births and ends are others' */
 	if (record->tid <= 0) /* the idle task; -1: on its way out */
 		return;
 	t = entry(o, record->pid, record->tid, record->time_ns);

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <linux/perf_event.h>
-#include <stdbool.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -27,8 +26,11 @@ struct trailer {
 	uint32_t cpu, reserved;
 };
 
-int perfring_open(struct perfring *ret, pid_t pid, int cpu, struct error *err)
+int perfring_open(struct perfring *ret, enum perfring_what what, pid_t pid,
+		  int cpu, size_t size, struct error *err)
 {
+	bool tasks = what == PERFRING_TASKS;
+	size_t bytes = size ? size : RING_BYTES;
 	struct perf_event_attr attr = {
 		.size = sizeof(attr),
 		.type = PERF_TYPE_SOFTWARE,
@@ -36,7 +38,8 @@ int perfring_open(struct perfring *ret, pid_t pid, int cpu, struct error *err)
 		.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME |
 			       PERF_SAMPLE_CPU,
 		.sample_id_all = 1,
-		.context_switch = 1,
+		.context_switch = !tasks,
+		.task = tasks,
 		.comm = 1,
 		.comm_exec = 1,
 		.exclude_hv = 1,
@@ -46,25 +49,27 @@ int perfring_open(struct perfring *ret, pid_t pid, int cpu, struct error *err)
 		.use_clockid = 1,
 		.clockid = CLOCK_MONOTONIC,
 		.watermark = 1,
-		.wakeup_watermark = RING_BYTES / 2,
+		.wakeup_watermark = tasks ? 1 : (uint32_t)(bytes / 2),
 	};
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	const char *name = tasks ? "task" : "switch";
 	int r;
 
 	*ret = PERFRING_NONE;
 	ret->fd = (int)syscall(SYS_perf_event_open, &attr, pid, cpu, -1,
 			       PERF_FLAG_FD_CLOEXEC);
 	if (ret->fd < 0)
-		return error_set(err, -errno,
-				 "open the switch records of CPU %d", cpu);
-	ret->size = RING_BYTES;
+		return error_set(err, -errno, "open the %s records of CPU %d",
+				 name, cpu);
+	ret->size = bytes;
 	ret->map = mmap(NULL, page + ret->size, PROT_READ | PROT_WRITE,
 			MAP_SHARED, ret->fd, 0);
 	if (ret->map == MAP_FAILED) {
 		ret->map = NULL;
-		r = error_set(err, -errno, "map the switch records of CPU %d",
+		r = error_set(err, -errno, "map the %s records of CPU %d", name,
 			      cpu);
 		perfring_close(ret);
+		ret->refused_map = true;
 		return r;
 	}
 	return 0;
@@ -101,6 +106,43 @@ static int decode_comm(const void *record, size_t len,
 	return 1;
 }
 
+/*
+ * A birth or an end: pid, parent's pid, tid, parent's tid, time. Its pids may be -1
+ * in the trailer: there they are those of whoever was running.
+ */
+static int decode_task(const void *record, size_t len, enum perf_kind kind,
+		       struct perf_record *ret)
+{
+	size_t at = sizeof(struct perf_event_header);
+	struct {
+		uint32_t pid, parent, tid, parent_tid;
+		uint64_t time;
+	} body;
+
+	if (len < at + sizeof(body) + sizeof(struct trailer))
+		return 0;
+	memcpy(&body, (const char *)record + at, sizeof(body));
+	ret->kind = kind;
+	ret->pid = (pid_t)body.pid;
+	ret->tid = (pid_t)body.tid;
+	ret->parent = (pid_t)body.parent;
+	ret->parent_tid = (pid_t)body.parent_tid;
+	ret->time_ns = body.time;
+	return 1;
+}
+
+/* Behind an identifier, the number of those that were dropped. */
+static int decode_lost(const void *record, size_t len, struct perf_record *ret)
+{
+	size_t at = sizeof(struct perf_event_header) + sizeof(uint64_t);
+
+	ret->kind = PERF_LOST;
+	if (len >= at + sizeof(ret->lost) + sizeof(struct trailer))
+		memcpy(&ret->lost, (const char *)record + at,
+		       sizeof(ret->lost));
+	return 1;
+}
+
 int perfring_decode(const void *record, size_t len, struct perf_record *ret)
 {
 	struct perf_event_header header;
@@ -128,8 +170,11 @@ int perfring_decode(const void *record, size_t len, struct perf_record *ret)
 	case PERF_RECORD_COMM:
 		return decode_comm(record, len, &header, ret);
 	case PERF_RECORD_LOST:
-		ret->kind = PERF_LOST;
-		return 1;
+		return decode_lost(record, len, ret);
+	case PERF_RECORD_FORK:
+		return decode_task(record, len, PERF_FORK, ret);
+	case PERF_RECORD_EXIT:
+		return decode_task(record, len, PERF_EXIT, ret);
 	default:
 		return 0;
 	}
@@ -149,6 +194,14 @@ static void copy_out(const struct perfring *ring, uint64_t at, void *to,
 	memcpy((char *)to + first, data, len - first);
 }
 
+size_t perfring_used(const struct perfring *ring)
+{
+	const struct perf_event_mmap_page *control = ring->map;
+
+	return __atomic_load_n(&control->data_head, __ATOMIC_ACQUIRE) -
+	       control->data_tail;
+}
+
 int perfring_next(struct perfring *ring, struct perf_record *ret)
 {
 	struct perf_event_mmap_page *control = ring->map;
@@ -162,7 +215,7 @@ int perfring_next(struct perfring *ring, struct perf_record *ret)
 		copy_out(ring, tail, &header, sizeof(header));
 		if (header.size < sizeof(header) || header.size > head - tail) {
 			tail = head; /* not what the kernel writes: begin anew */
-			ret->kind = PERF_LOST;
+			*ret = (struct perf_record){ .kind = PERF_LOST };
 			got = 1;
 			break;
 		}

@@ -30,6 +30,7 @@ enum {
 	FIELD_CODE_START = 26,
 	FIELD_STACK_START = 28,
 	FIELD_LAST = FIELD_STACK_START,
+	FIELD_STATUS = 52, /* since Linux 3.5 */
 };
 
 /* The last @c of @text: strrchr for bytes with a length. */
@@ -41,10 +42,10 @@ static const char *find_last(const char *text, size_t len, char c)
 	return NULL;
 }
 
-/* Fields 4 to @FIELD_LAST, of which some are negative and none of ours is. */
-static bool scan_fields(struct scan *s, uint64_t *fields)
+/* Fields @from to @to, of which some are negative and none of ours is. */
+static bool scan_fields(struct scan *s, uint64_t *fields, int from, int to)
 {
-	for (int i = FIELD_PARENT; i <= FIELD_LAST; i++) {
+	for (int i = from; i <= to; i++) {
 		bool negative;
 
 		if (!scan_char(s, ' '))
@@ -61,7 +62,7 @@ static bool scan_fields(struct scan *s, uint64_t *fields)
 int procfs_parse_stat(const char *text, size_t len, struct proc_stat *ret)
 {
 	struct scan s = { .at = text, .end = text + len };
-	uint64_t fields[FIELD_LAST + 1] = { 0 };
+	uint64_t fields[FIELD_STATUS + 1] = { 0 };
 	struct proc_stat stat = { 0 };
 	const char *close;
 
@@ -79,8 +80,11 @@ int procfs_parse_stat(const char *text, size_t len, struct proc_stat *ret)
 	if (!scan_char(&s, ' ') || s.at == s.end)
 		return OUT_TORN;
 	stat.state = *s.at++;
-	if (!scan_fields(&s, fields) || fields[FIELD_PARENT] > INT_MAX)
+	if (!scan_fields(&s, fields, FIELD_PARENT, FIELD_LAST) ||
+	    fields[FIELD_PARENT] > INT_MAX)
 		return OUT_TORN;
+	if (scan_fields(&s, fields, FIELD_LAST + 1, FIELD_STATUS))
+		stat.status = (uint32_t)fields[FIELD_STATUS];
 	stat.parent = (pid_t)fields[FIELD_PARENT];
 	stat.start = fields[FIELD_START];
 	stat.cpu_ticks = fields[FIELD_UTIME] + fields[FIELD_STIME];
@@ -146,26 +150,52 @@ out:
 	return r;
 }
 
-int procfs_snapshot(const struct procfs *fs, struct proc_stats *ret,
-		    struct error *err)
+static int by_pid(const void *a, const void *b)
 {
+	const struct proc_stat *x = a;
+	const struct proc_stat *y = b;
+
+	return (x->pid > y->pid) - (x->pid < y->pid);
+}
+
+int procfs_update(const struct procfs *fs, struct proc_stats *stats,
+		  struct error *err)
+{
+	struct proc_stats old = *stats;
 	struct proc_tids pids = { 0 };
 	struct proc_stat stat;
+	size_t k = 0;
 	int r;
 
-	ret->n = 0;
+	*stats = (struct proc_stats){ 0 };
+	if (old.n)
+		qsort(old.at, old.n, sizeof(*old.at), by_pid);
 	r = read_numbers(fs, ".", &pids, err);
 	for (size_t i = 0; i < pids.n && r == 0; i++) {
-		r = procfs_stat(fs, pids.at[i], &stat, err);
+		/* Should /proc be in another order, more is read, no less. */
+		while (k < old.n && old.at[k].pid < pids.at[i])
+			k++;
+		if (k < old.n && old.at[k].pid == pids.at[i])
+			stat = old.at[k];
+		else
+			r = procfs_stat(fs, pids.at[i], &stat, err);
 		if (r == OUT_GONE || r == OUT_DENIED) {
 			r = 0;
 			continue;
 		}
-		if (r == 0 && !vec_push(ret, stat))
+		if (r == 0 && !vec_push(stats, stat))
 			r = error_set(err, -ENOMEM, "read /proc");
 	}
 	vec_free(&pids);
+	vec_free(&old);
 	return r;
+}
+
+int procfs_snapshot(const struct procfs *fs, struct proc_stats *ret,
+		    struct error *err)
+{
+	ret->n = 0;
+	return procfs_update(fs, ret, err);
 }
 
 int procfs_tids(const struct procfs *fs, pid_t pid, struct proc_tids *ret,

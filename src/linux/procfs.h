@@ -35,6 +35,11 @@ struct proc_stat {
 	 * reader: it needs the right to ptrace.
 	 */
 	uint64_t code_start, stack_start;
+	/*
+	 * Of one in state Z: how it ended, as wait(2) gives it. 0 also when the
+	 * kernel does not tell the reader.
+	 */
+	uint32_t status;
 };
 
 /* Parse the text of a stat file. Pure. OUT_TORN when it is none. */
@@ -51,6 +56,15 @@ int procfs_stat(const struct procfs *fs, pid_t pid, struct proc_stat *ret,
 struct proc_stats VEC(struct proc_stat);
 int procfs_snapshot(const struct procfs *fs, struct proc_stats *ret,
 		    struct error *err);
+
+/*
+ * Bring an earlier snapshot up to date: who is no more is taken out, who is new is
+ * read and added; the others, about whom nothing is read, stay as they were. Any
+ * order before, that of /proc afterwards. A number that has another owner since is
+ * not noticed.
+ */
+int procfs_update(const struct procfs *fs, struct proc_stats *stats,
+		  struct error *err);
 
 /* The tids of a process, ascending as /proc gives them. */
 struct proc_tids VEC(pid_t);

@@ -5,6 +5,8 @@
 #include <errno.h>
 #include <poll.h>
 #include <stdbool.h>
+#include <stdint.h>
+#include <sys/ioctl.h>
 #include <sys/syscall.h>
 #include <sys/types.h>
 #include <unistd.h>
@@ -47,6 +49,25 @@ static inline bool task_ended(int pidfd)
 static inline bool task_there(pid_t pid, pid_t tid)
 {
 	return syscall(SYS_tgkill, pid, tid, 0) == 0 || errno != ESRCH;
+}
+
+/*
+ * How the process of a pidfd ended, as wait(2) gives it; false: not known. Linux
+ * tells since 6.15, once it has been reaped, whoever did that.
+ */
+static inline bool task_status(int pidfd, int *ret)
+{
+	struct {
+		uint64_t mask, cgroup;
+		uint32_t ids[11];
+		int32_t status;
+	} info = { .mask = 1u << 3 /* PIDFD_INFO_EXIT */ };
+
+	if (pidfd < 0 || ioctl(pidfd, _IOWR(0xff, 11, info), &info) ||
+	    !(info.mask & 1u << 3))
+		return false;
+	*ret = info.status;
+	return true;
 }
 
 /* The kernel's number of the calling thread. */

@@ -226,6 +226,18 @@ static void json_held(const struct held *held, struct json *j)
 	json_close(j, '}');
 }
 
+static void json_listener(const struct summary_listener *l, struct json *j)
+{
+	json_key(j, "listener");
+	json_open(j, '{');
+	json_put_u64(j, "cpu_ns", l->cpu_ns);
+	json_put_u64(j, "received", l->received);
+	json_put_u64(j, "dropped", l->dropped);
+	json_put_u64(j, "strangers", l->strangers);
+	json_put_u64(j, "wakes", l->wakes);
+	json_close(j, '}');
+}
+
 void summary_json(const struct summary *summary, struct json *j)
 {
 	const struct counts *c = summary->counts;
@@ -243,6 +255,7 @@ void summary_json(const struct summary *summary, struct json *j)
 	json_put_u64(j, "events_lost", c->events_lost);
 	json_put_u64(j, "rescans", c->rescans);
 	json_put_u64(j, "found_late", c->found_late);
+	json_listener(&summary->listener, j);
 	json_put_u64(j, "profiler_cpu_ns", summary->profiler_cpu_ns);
 	json_put_u64(j, "wall_ns", c->wall_ns);
 	json_put_u64(j, "cpu_ns", c->cpu_ns);

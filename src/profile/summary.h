@@ -75,11 +75,14 @@ struct summary {
 	const char *version;
 	const char *mode;
 	const char *events;        /* where births came from */
-	const char *events_reason; /* why not from the connector; NULL: it was */
+	const char *events_reason; /* why from there; NULL: it is the best */
 	const char *oncpu;         /* how running threads were found */
 	const char *oncpu_reason;
 	uint64_t duration_ns, interval_ns;
 	uint64_t profiler_cpu_ns;
+	struct summary_listener { /* zeros: there was none */
+		uint64_t cpu_ns, received, dropped, strangers, wakes;
+	} listener;
 };
 
 /* For a person: a few lines, each ended. */

@@ -51,9 +51,9 @@ struct member {
 	bool found_late; /* by a snapshot after the first: its FORK was missed */
 	uint64_t left_ns;   /* when it left, as far as could be told */
 	uint64_t ending_ns; /* the time of its last EXIT event; 0 none */
-	bool has_status;
-	uint32_t status; /* as wait(2) gives it, when has_status */
-	uint32_t execs;  /* how many EXEC events it had */
+	bool has_status;    /* an EXIT event came */
+	uint32_t status;    /* as wait(2) gives it, when has_status */
+	uint32_t execs;     /* how many EXEC events it had */
 	enum member_state state;
 };
 

@@ -13,8 +13,9 @@ its statistics are parsed, and what the target programs noted of themselves
   4. the target's exit status and output are what they are without a profiler.
 
 Environment: FORKFLAME, the program under test; FORKFLAME_PYTHONS, interpreters
-separated by blanks; FORKFLAME_LONG=1 for the long versions; FORKFLAME_KEEP=1
-keeps the directories of the runs.
+separated by blanks; FORKFLAME_LONG=1 for the long versions; FORKFLAME_EVENTS, the source of
+process events (--events) of all runs that name none; FORKFLAME_KEEP=1 keeps the
+directories of the runs.
 """
 import atexit
 import collections
@@ -37,6 +38,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 PROGRAMS = os.path.join(HERE, "programs")
 FORKFLAME = os.path.abspath(os.environ.get("FORKFLAME", "forkflame"))
 LONG = os.environ.get("FORKFLAME_LONG") == "1"
+EVENTS = os.environ.get("FORKFLAME_EVENTS")
 RATE = 100
 
 Interpreter = collections.namedtuple("Interpreter", "path version")
@@ -268,6 +270,8 @@ class Run:
             argv += ["-o", self.path(output)]
             if "-f" not in self.args:
                 argv += ["-f", "collapsed"]
+        if EVENTS and not any(arg.startswith("--events") for arg in self.args):
+            argv.append("--events=" + EVENTS)
         argv += ["--stats", self.path("stats.json")] + self.args
         if command:
             argv += ["--"] + [str(word) for word in command]

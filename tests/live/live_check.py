@@ -13,7 +13,8 @@ from fflive import expect
 from live_fallback import UNSHARE
 from live_user import Copies, other_user
 
-NAMES = ["kernel", "user", "process events", "children files", "switch records",
+NAMES = ["kernel", "user", "process events", "task records",
+         "children files", "switch records",
          "run counts", "ptrace", "process_vm_readv", "open files", "namespaces",
          "priority", "recording"]
 

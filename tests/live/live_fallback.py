@@ -11,9 +11,9 @@ UNSHARE = ["unshare", "--net", "--pid", "--fork", "--mount-proc", "--user",
 WORKERS = 8
 
 
-def check_told(run):
+def check_told(run, *sources):
     """One line says what is done instead."""
-    expect(run.stats["events"] == "children" and run.stats["events_reason"],
+    expect(run.stats["events"] in sources and run.stats["events_reason"],
            "events: %s, %s", run.stats["events"], run.stats["events_reason"])
     told = [line for line in run.stderr.splitlines()
             if "process events" in line or "connector" in line]
@@ -41,7 +41,13 @@ def pool(python):
 def without_process_events_every_worker_is_found(python):
     run = fflive.run(["--events=children", "--mode", "cpu"], pool(python))
     check_pool(run)
-    check_told(run)
+    check_told(run, "children")
+
+
+def a_search_of_all_of_proc_finds_every_worker():
+    run = fflive.run(["--events=scan", "--mode", "cpu"], pool(fflive.newest()))
+    check_pool(run)
+    check_told(run, "scan")
 
 
 def in_a_container_every_worker_is_found():
@@ -50,9 +56,10 @@ def in_a_container_every_worker_is_found():
         raise fflive.Skip("no namespaces: " + done.stderr.strip())
     run = fflive.run(["--mode", "cpu"], pool(fflive.newest()), under=UNSHARE)
     check_pool(run, here=False)
-    check_told(run)
+    check_told(run, "perf", "children")
 
 
 if __name__ == "__main__":
     fflive.main([without_process_events_every_worker_is_found],
-                [in_a_container_every_worker_is_found])
+                [a_search_of_all_of_proc_finds_every_worker,
+                 in_a_container_every_worker_is_found])

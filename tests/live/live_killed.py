@@ -15,7 +15,7 @@ def check_killed(run):
         right = ends[pid] - begin
         near("time of gc_killed in pid %d" % pid, run.weigh(pid, "gc_killed"),
              right, fflive.slack(right))
-        # Only process events tell how a process that is not our child ended.
+        # Only the connector always tells how one that is not our child ended.
         known = run.stats["events"] == "connector"
         expect(run.member(pid)["status"] in ((9,) if known else (9, None)),
                "wait status of a killed process: %s", run.member(pid))

@@ -20,7 +20,7 @@ struct looker {
 
 static struct looker watch_42(const struct fakeproc *fake)
 {
-	struct looker looker = { .children = children_new(&fake->fs) };
+	struct looker looker = { .children = children_new(&fake->fs, false) };
 
 	assert_non_null(looker.children);
 	fakeproc_text(fake, "42/stat", FAKEPROC_STAT("42", "a", "S", "1", "5"));
@@ -230,6 +230,30 @@ static void watches_again_who_was_forgotten(void **state)
 	done(&looker);
 }
 
+static void finds_children_of_known_strangers_in_a_scan(void **state)
+{
+	const struct fakeproc *fake = *state;
+	struct looker looker = { .children = children_new(&fake->fs, true) };
+	const struct event *events;
+
+	fakeproc_text(fake, "42/stat", FAKEPROC_STAT("42", "a", "S", "1", "5"));
+	fakeproc_text(fake, "43/stat", FAKEPROC_STAT("43", "b", "S", "1", "5"));
+	assert_int_equal(children_watch(looker.children, 42), 0);
+	(void)look(&looker, 0);
+	fakeproc_text(fake, "44/stat",
+		      FAKEPROC_STAT("44", "c", "S", "42", "6"));
+	fakeproc_text(fake, "45/stat",
+		      FAKEPROC_STAT("45", "d", "S", "43", "6"));
+	events = look(&looker, 1);
+	assert_event(&events[0], EVENT_FORK, 44, 42);
+	fakeproc_text(fake, "44/stat",
+		      FAKEPROC_STAT("44", "c", "Z", "42", "6"));
+	events = look(&looker, 1);
+	assert_event(&events[0], EVENT_EXIT, 44, 0);
+	assert_int_equal(events[0].status, EVENT_NO_STATUS);
+	done(&looker);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -241,6 +265,7 @@ int main(void)
 		WITH_FAKE(tells_of_an_exec_that_a_child_did_before_the_look),
 		WITH_FAKE(tells_of_an_end_when_the_number_is_anothers),
 		WITH_FAKE(scans_all_where_the_kernel_has_no_such_files),
+		WITH_FAKE(finds_children_of_known_strangers_in_a_scan),
 		WITH_FAKE(watches_no_one_who_is_not_there),
 		WITH_FAKE(finds_no_one_again_who_is_forgotten_and_not_reaped),
 		WITH_FAKE(watches_again_who_was_forgotten),

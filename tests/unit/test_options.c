@@ -100,6 +100,33 @@ static void guesses_the_format_from_the_name(void **state)
 	assert_int_equal(options.view.format, FORKFLAME_COLLAPSED);
 }
 
+static void takes_every_source_of_events(void **state)
+{
+	static const struct {
+		const char *word;
+		int value;
+	} sources[] = { { "auto", FORKFLAME_EVENTS_AUTO },
+			{ "connector", FORKFLAME_EVENTS_CONNECTOR },
+			{ "perf", FORKFLAME_EVENTS_PERF },
+			{ "children", FORKFLAME_EVENTS_CHILDREN },
+			{ "scan", FORKFLAME_EVENTS_SCAN } };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(sources) / sizeof(*sources); i++) {
+		assert_int_equal(
+			parse("record", "--events", sources[i].word, "x", NULL),
+			OPTIONS_RECORD);
+		assert_int_equal(options.run.events, sources[i].value);
+	}
+	assert_int_equal(parse("record", "--events", "ptrace", "x", NULL),
+			 OPTIONS_BAD);
+	assert_int_equal(parse("record", "--event-buffer", "64M", "x", NULL),
+			 OPTIONS_RECORD);
+	assert_int_equal(options.run.event_buffer, 64 << 20);
+	assert_int_equal(parse("record", "--event-buffer", "0", "x", NULL),
+			 OPTIONS_BAD);
+}
+
 static void splits_as_strace_does(void **state)
 {
 	(void)state;
@@ -337,6 +364,7 @@ int main(void)
 		cmocka_unit_test(takes_several_processes),
 		cmocka_unit_test(reads_rates_and_durations),
 		cmocka_unit_test(guesses_the_format_from_the_name),
+		cmocka_unit_test(takes_every_source_of_events),
 		cmocka_unit_test(splits_as_strace_does),
 		cmocka_unit_test(says_what_is_wrong),
 		cmocka_unit_test(wants_one_thing_to_profile),

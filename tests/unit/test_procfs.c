@@ -157,6 +157,48 @@ static void lists_processes_and_leaves_out_what_vanished(void **state)
 	vec_free(&stats);
 }
 
+static void reads_only_new_numbers_to_bring_a_snapshot_up_to_date(void **state)
+{
+	const struct fakeproc *fake = *state;
+	struct proc_stats stats = { 0 };
+
+	fakeproc_text(fake, "42/stat",
+		      FAKEPROC_STAT("42", "cat", "R", "7", "100"));
+	assert_int_equal(procfs_snapshot(&fake->fs, &stats, NULL), 0);
+	assert_int_equal(stats.n, 1);
+	fakeproc_text(fake, "42/stat", "unreadable");
+	assert_int_equal(procfs_update(&fake->fs, &stats, NULL), 0);
+	assert_int_equal(stats.n, 1);
+	assert_int_equal(stats.at[0].start, 100);
+	/* One has come that is not known, one was known that has gone. */
+	stats.at[0].pid = 41;
+	fakeproc_text(fake, "42/stat",
+		      FAKEPROC_STAT("42", "cat", "R", "7", "200"));
+	assert_int_equal(procfs_update(&fake->fs, &stats, NULL), 0);
+	assert_int_equal(stats.n, 1);
+	assert_int_equal(stats.at[0].pid, 42);
+	assert_int_equal(stats.at[0].start, 200);
+	vec_free(&stats);
+}
+
+static void tells_how_a_zombie_ended(void **state)
+{
+	struct proc_stat stat;
+	char text[512];
+
+	(void)state;
+	(void)snprintf(text, sizeof(text),
+		       FAKEPROC_STAT("42", "cat", "Z", "7", "1"));
+	assert_int_equal(parse_stat(text, &stat), 0);
+	assert_int_equal(stat.status, 0);
+	(void)strcpy(text, "42 (cat) Z 7");
+	for (int field = 5; field <= 51; field++)
+		(void)strcat(text, " -1");
+	(void)strcat(text, " 768\n");
+	assert_int_equal(parse_stat(text, &stat), 0);
+	assert_int_equal(stat.status, 768);
+}
+
 static void lists_the_children_of_a_thread(void **state)
 {
 	const struct fakeproc *fake = *state;
@@ -304,6 +346,9 @@ int main(void)
 		WITH_FAKE(says_gone_of_one_who_is_not_there),
 		WITH_FAKE(names_the_file_that_it_does_not_understand),
 		WITH_FAKE(lists_processes_and_leaves_out_what_vanished),
+		WITH_FAKE(
+			reads_only_new_numbers_to_bring_a_snapshot_up_to_date),
+		cmocka_unit_test(tells_how_a_zombie_ended),
 		WITH_FAKE(lists_the_children_of_a_thread),
 		WITH_FAKE(reads_more_children_than_one_read_gives),
 		WITH_FAKE(joins_the_arguments_of_a_command_by_blanks),
