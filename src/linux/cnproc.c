@@ -205,13 +205,12 @@ int cnproc_read(struct cnproc *cn, struct event *events, size_t max)
 		max = BATCH;
 	if (max > 0)
 		n = give_owed(cn, events);
-	/* Again only for batches in which nothing was news of a process. */
-	while (n == 0 && max > 0) {
-		want = (unsigned)max;
+	while (n < max) {
+		want = (unsigned)(max - n);
 		got = receive(cn, want);
 		if (got < 0)
 			return got;
-		n = decode_batch(cn, got, events);
+		n += decode_batch(cn, got, &events[n]);
 		if ((unsigned)got < want) {
 			seen_empty(cn);
 			if (n < max)

@@ -46,7 +46,8 @@ int cnproc_fd(const struct cnproc *cn);
  * When the kernel dropped events, an EVENT_LOST is among them: after all that
  * was queued before the drop, and only once the queue has been seen empty.
  *
- * Returns how many (0: none now), or a negative errno when the socket is dead.
+ * Returns how many (fewer than @max: there are no more now), or a negative errno
+ * when the socket is dead. @max is 64 at most.
  */
 int cnproc_read(struct cnproc *cn, struct event *events, size_t max);
 

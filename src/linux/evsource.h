@@ -16,9 +16,9 @@ struct evsource {
 	/* The @i-th fd to poll for reading, -1 when there are no more. */
 	int (*fd)(const void *self, size_t i);
 	/*
-	 * Up to @max (>= 64) events that are there, in an order in which causes
-	 * come before what they caused. How many; 0: none now; a negative errno
-	 * when there will never be one again.
+	 * Up to @max (<= 64) events that are there, in an order in which causes
+	 * come before what they caused. How many; fewer than @max: there are no
+	 * more now; a negative errno when there will never be one again.
 	 */
 	int (*read)(void *self, struct event *events, size_t max);
 	/* Messages read, and dropped by the kernel, since the opening. */

@@ -38,6 +38,11 @@
 #define RING_ROOM 65536
 #define BATCH 64
 
+/* More than 5000 events a second are a rush: then it rests for so long. */
+#define RUSH_EVENTS 250
+#define RUSH_NS (50 * NSEC_PER_MSEC)
+#define REST_NS 250000
+
 struct listener {
 	struct evsource source;
 	struct VEC(struct pollfd) fds; /* the first is `wake` */
@@ -53,6 +58,9 @@ struct listener {
 	atomic_uint answered;
 	atomic_int failure; /* why the thread no longer hears; 0 it does */
 	_Atomic uint64_t wakes;
+	unsigned heard;      /* the thread's own, as are those below */
+	uint64_t counted_ns; /* when that began to count */
+	bool rush;           /* so many came within RUSH_NS, the last time */
 	bool running;
 	pthread_t thread;
 };
@@ -104,10 +112,8 @@ static void hear(struct listener *l)
 	struct event events[BATCH];
 	int n;
 
-	while (!atomic_load(&l->stop)) {
+	do {
 		n = l->source.read(l->source.self, events, BATCH);
-		if (n == 0)
-			return;
 		if (n < 0) {
 			/* Deaf from now on; what comes is lost. */
 			atomic_store(&l->failure, n);
@@ -116,9 +122,29 @@ static void hear(struct listener *l)
 			n = 1;
 		}
 		hand_on(l, events, n);
-		if (atomic_load(&l->failure))
-			return;
+		l->heard += (unsigned)n;
+	} while (n == BATCH && !atomic_load(&l->stop));
+}
+
+/*
+ * To be woken costs more than to read an event. Where there are thousands a second,
+ * they are left to gather for a moment, unless somebody asks for them.
+ */
+static void rest(struct listener *l)
+{
+	struct timespec moment = { .tv_nsec = REST_NS };
+	uint64_t now_ns;
+
+	if (l->heard >= RUSH_EVENTS) {
+		now_ns = clock_now();
+		l->rush = now_ns < l->counted_ns + RUSH_NS;
+		l->counted_ns = now_ns;
+		l->heard = 0;
+	} else if (l->rush && clock_now() > l->counted_ns + RUSH_NS) {
+		l->rush = false;
 	}
+	if (l->rush)
+		(void)ppoll(l->fds.at, 1, &moment, NULL);
 }
 
 /*
@@ -153,6 +179,7 @@ static void *listener_main(void *arg)
 			atomic_store(&l->answered, asked);
 			signal_fd(l->done);
 		}
+		rest(l);
 	}
 	return NULL;
 }

@@ -208,18 +208,19 @@ static void take_ring(struct taskevents *t, struct perfring *ring,
 static int source_read(void *self, struct event *events, size_t max)
 {
 	struct taskevents *t = self;
-	int n = taskevents_give(t, t->until_ns, events, max);
+	size_t n = (size_t)taskevents_give(t, t->until_ns, events, max);
 
-	while (n == 0) {
+	while (n < max) {
 		t->until_ns = clock_now();
 		for (size_t i = 0; i < t->rings.n; i++)
 			take_ring(t, &t->rings.at[i], t->until_ns);
-		n = taskevents_give(t, t->until_ns, events, max);
+		n += (size_t)taskevents_give(t, t->until_ns, events + n,
+					     max - n);
 		/* What is newer than the reading takes another one. */
 		if (!t->pending.n)
 			break;
 	}
-	return n;
+	return (int)n;
 }
 
 static int source_fd(const void *self, size_t i)
