@@ -24,6 +24,8 @@
 
 #define SCAN_WHOLE 64
 
+#define ASLEEP_NOISE_NS (100 * NSEC_PER_MSEC)
+
 /* What an exec changes. Zeros are what the kernel did not tell. */
 struct image {
 	uint64_t device;
@@ -50,6 +52,7 @@ struct children {
 	struct proc_stats all; /* as the last scan found them */
 	unsigned scans;
 	uint64_t ns_per_tick;
+	uint64_t asleep_ns; /* the time that the machine was suspended */
 };
 
 struct children *children_new(const struct procfs *fs, bool scan)
@@ -226,16 +229,22 @@ static int look_at(struct children *c, struct watched *w, uint64_t now_ns,
 	return r;
 }
 
-/* CLOCK_MONOTONIC of a start time, which counts suspended time as well. */
-static uint64_t born_ns(const struct children *c, uint64_t start,
-			uint64_t now_ns)
+/*
+ * CLOCK_MONOTONIC of a start time, which counts suspended time as well. The same
+ * start gives the same time: children and their parents, born within one tick of
+ * the clock, are compared by it. So the zero moves for a suspension only, and not
+ * with the noise of two clocks read one after the other.
+ */
+static uint64_t born_ns(struct children *c, uint64_t start, uint64_t now_ns)
 {
 	uint64_t asleep = nsec_since(clock_ns(CLOCK_BOOTTIME), clock_now());
 	uint64_t born;
 
+	if (nsec_since(asleep, c->asleep_ns) > ASLEEP_NOISE_NS)
+		c->asleep_ns = asleep;
 	if (start > UINT64_MAX / c->ns_per_tick)
 		return now_ns;
-	born = nsec_since(start * c->ns_per_tick, asleep);
+	born = nsec_since(start * c->ns_per_tick, c->asleep_ns);
 	return born < now_ns ? born : now_ns;
 }
 
