@@ -302,6 +302,8 @@ static uint64_t next_moment(const struct forkflame *ff)
 		at = source_look_ns(ff);
 	if (ff->listener && ff->reconcile_ns < at)
 		at = ff->reconcile_ns;
+	if (ff->rescan && ff->rescan_ns < at)
+		at = ff->rescan_ns;
 	if (ff->end_ns && ff->end_ns < at)
 		at = ff->end_ns;
 	/* One that stops late stands until it is let go. */

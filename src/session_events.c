@@ -14,6 +14,7 @@
  * about once a second, at no more than half a percent of a core. What was known of a
  * number is mostly taken for true, and read anew once in RECONCILE_WHOLE times only.
  */
+#define RESCAN_SHARE 10
 #define RECONCILE_NS NSEC_PER_SEC
 #define RECONCILE_MAX_NS (60 * NSEC_PER_SEC)
 #define RECONCILE_SHARE 200
@@ -43,6 +44,20 @@ static void note_late(struct forkflame *ff)
 	ff->late = ff->counts.found_late;
 }
 
+/* Where losses do not end, no more than a tenth of a CPU goes into looking. */
+static int rescan_if_due(struct forkflame *ff, uint64_t now_ns)
+{
+	int r;
+
+	if (!ff->rescan || now_ns < ff->rescan_ns)
+		return 0;
+	ff->rescan = false;
+	ff->counts.rescans++;
+	r = session_rescan(ff, false);
+	ff->rescan_ns = now_ns + RESCAN_SHARE * nsec_since(clock_now(), now_ns);
+	return r;
+}
+
 static int on_change(struct forkflame *ff, const struct change *change)
 {
 	const struct member *m = proctree_member(ff->tree, change->serial);
@@ -63,8 +78,8 @@ static int on_change(struct forkflame *ff, const struct change *change)
 		return 0;
 	case CHANGE_RESCAN:
 		note_loss(ff);
-		ff->counts.rescans++;
-		return session_rescan(ff, false);
+		ff->rescan = true;
+		return rescan_if_due(ff, clock_now());
 	}
 	return 0;
 }
@@ -257,10 +272,10 @@ int session_reconcile(struct forkflame *ff, uint64_t now_ns)
 {
 	uint64_t late = ff->counts.found_late;
 	uint64_t cost_ns;
-	int r;
+	int r = rescan_if_due(ff, now_ns);
 
-	if (!ff->listener || now_ns < ff->reconcile_ns)
-		return 0;
+	if (r < 0 || !ff->listener || now_ns < ff->reconcile_ns)
+		return r;
 	r = reconcile(ff);
 	cost_ns = nsec_since(clock_now(), now_ns);
 	if (r == 0)

@@ -187,6 +187,7 @@ struct process {
 	uint64_t mark;        /* of the thread list when it was last walked */
 	bool walked;          /* the list has been walked since the exec */
 	uint64_t refresh_tick;      /* when the list was last compared */
+	uint64_t exec_ns; /* of the EXEC that is still to be followed; 0: none */
 	uint64_t born_ns, image_ns; /* birth of process, of its present image */
 	uint64_t image_cpu_ns;      /* the leader's account at the latter */
 	uint64_t left_ns;
@@ -220,6 +221,7 @@ struct threads VEC(struct thread *);
 /* Something to do at a moment: see session_process.c. */
 enum todo_kind {
 	TODO_PROBE,  /* look at the image */
+	TODO_EXEC,   /* its EXEC was heard before the new image was whole */
 	TODO_YOUNG,  /* sample a process that was born a moment ago */
 	TODO_LEAVE,  /* its pidfd said it has gone and no EXIT event came */
 	TODO_FORGET, /* it has left: the tree need not know it any more */
@@ -261,6 +263,8 @@ struct forkflame {
 	struct proc_stats procs;          /* of the last reconciliation */
 	unsigned reconciled;
 	uint64_t reconcile_ns; /* when the next one is due */
+	uint64_t rescan_ns;    /* not before, however much is lost */
+	bool rescan;           /* one is owed */
 	struct children *children;
 	struct events looked; /* of children_look */
 	uint64_t look_ns;     /* children: when to look next */
@@ -406,6 +410,9 @@ int process_join(struct forkflame *ff, const struct member *m);
 
 /* A new program: all that is known of the old one ends here. */
 int process_exec(struct forkflame *ff, struct process *p, uint64_t time_ns);
+
+/* Follow an EXEC that was put off: the image is whole by now, or never will be. */
+int process_exec_late(struct forkflame *ff, struct process *p, uint64_t now_ns);
 
 /* It has left the tree. */
 void process_leave(struct forkflame *ff, struct process *p,

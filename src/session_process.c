@@ -16,6 +16,10 @@
 /* How long the tree remembers one that has left: news of it may be under way. */
 #define FORGET_WAIT_NS NSEC_PER_SEC
 
+/* An EXEC that was heard too early is tried again so often, for so long. */
+#define EXEC_STEP_NS (300 * NSEC_PER_USEC)
+#define EXEC_WAIT_NS (2 * NSEC_PER_SEC)
+
 /* A process that uses more than this before an exec was more than on its way. */
 #define WAITING_CPU_NS (10 * NSEC_PER_MSEC)
 #define WAITING_WALL_NS NSEC_PER_SEC
@@ -224,15 +228,15 @@ int process_join(struct forkflame *ff, const struct member *m)
 }
 
 /* A new program: all that is known of the old one ends here. */
-int process_exec(struct forkflame *ff, struct process *p, uint64_t time_ns)
+static int follow_exec(struct forkflame *ff, struct process *p,
+		       uint64_t time_ns)
 {
 	struct sched_account account = { 0 };
 	struct thread leader = { .process = p, .tid = p->pid, .schedstat = -1 };
 	uint32_t old_image;
 	int r;
 
-	if (p->left)
-		return 0;
+	p->exec_ns = 0;
 	record_image(ff, p);
 	p->seen.n = 0;
 	p->interps = 0;
@@ -264,6 +268,55 @@ int process_exec(struct forkflame *ff, struct process *p, uint64_t time_ns)
 	else
 		process_probe(ff, p);
 	return 0;
+}
+
+/*
+ * Does its image change just now? The connector tells when it has; perf's records
+ * come with the new name, before anything of the new program is mapped, and who
+ * looks may look at any moment. The last thing that an exec sets is where the
+ * code begins; 1 is for readers who may not know.
+ */
+static bool is_in_exec(struct forkflame *ff, const struct process *p)
+{
+	struct proc_stat stat;
+
+	return ff->source != FORKFLAME_EVENTS_CONNECTOR &&
+	       procfs_stat(&ff->fs, p->pid, &stat, NULL) == 0 &&
+	       stat.state != 'Z' && stat.state != 'X' && stat.code_start == 0;
+}
+
+/* Later, unless it has waited for as long as no exec takes. */
+static bool put_off(struct forkflame *ff, struct process *p, uint64_t now_ns)
+{
+	struct todo todo = { .at_ns = now_ns + EXEC_STEP_NS,
+			     .serial = p->serial,
+			     .kind = TODO_EXEC };
+
+	if (now_ns > p->exec_ns + EXEC_WAIT_NS || !is_in_exec(ff, p))
+		return false;
+	session_todo_put(ff, todo);
+	return true;
+}
+
+int process_exec(struct forkflame *ff, struct process *p, uint64_t time_ns)
+{
+	int r = 0;
+
+	if (p->left)
+		return 0;
+	if (p->exec_ns)
+		r = follow_exec(ff, p, p->exec_ns);
+	p->exec_ns = time_ns;
+	if (r == 0 && !put_off(ff, p, clock_now()))
+		r = follow_exec(ff, p, time_ns);
+	return r;
+}
+
+int process_exec_late(struct forkflame *ff, struct process *p, uint64_t now_ns)
+{
+	if (!p->exec_ns || p->left || put_off(ff, p, now_ns))
+		return 0;
+	return follow_exec(ff, p, p->exec_ns);
 }
 
 void process_settle(struct forkflame *ff, struct process *p, uint64_t end_ns)
@@ -302,6 +355,8 @@ void process_leave(struct forkflame *ff, struct process *p,
 	if (p->left)
 		return;
 	session_todo_put(ff, forget);
+	if (p->exec_ns)
+		(void)follow_exec(ff, p, p->exec_ns);
 	p->left = true;
 	p->left_ns = m->left_ns;
 	p->has_status = m->has_status && m->status != EVENT_NO_STATUS;

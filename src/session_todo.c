@@ -61,6 +61,10 @@ static void do_todo(struct forkflame *ff, struct todo todo, uint64_t now_ns)
 	}
 	if (p->gone)
 		return;
+	if (todo.kind == TODO_EXEC) {
+		(void)process_exec_late(ff, p, now_ns);
+		return;
+	}
 	if (todo.kind == TODO_PROBE) {
 		process_probe(ff, p);
 		return;
