@@ -1,0 +1,94 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The tree is the same whichever source tells of births, execs and ends."""
+import fflive
+import live_exec
+import live_fork
+import live_killed
+import live_parents
+import live_rootfirst
+import live_user
+from fflive import expect
+
+SOURCES = ["connector", "perf", "children", "scan"]
+
+# Of 100 children of 50 ms and of 5 ms, so many are seen. Where the sources look
+# every 10 ms, what is shorter may be missed; a busy machine makes 10 ms longer.
+SEEN = {"connector": (100, 100), "perf": (100, 100), "children": (80, 0),
+        "scan": (60, 0)}
+
+# Sources that are told of each birth, by its parent.
+TOLD = ("connector", "perf")
+
+TREES = [live_fork.forked_children_are_sampled_from_birth_to_exit,
+         live_exec.exec_of_the_same_python,
+         live_exec.exec_of_another_python,
+         live_rootfirst.children_outlive_their_root,
+         live_killed.dead_workers_stay_in_the_profile]
+
+
+def need(source):
+    """Skip what this machine refuses."""
+    run = fflive.run(["--events=" + source], ["true"])
+    if "proc connector" in run.stderr or "perf task records" in run.stderr:
+        raise fflive.Skip(run.stderr.splitlines()[0])
+    expect(run.stats and run.stats["events"] == source, "events: %s",
+           run.stats and run.stats["events"])
+
+
+def of_source(source, test):
+    def by_source():
+        need(source)
+        fflive.EVENTS = source
+        try:
+            test(fflive.newest())
+        finally:
+            fflive.EVENTS = None
+    by_source.__name__ = "%s: %s" % (source, test.__name__)
+    return by_source
+
+
+def short_lives(source):
+    def short_children_are_seen():
+        need(source)
+        for seconds, least in zip((.05, .005), SEEN[source]):
+            run = fflive.run(["--events=" + source],
+                             [fflive.newest(),
+                              fflive.program("short_children.py"), 100,
+                              seconds, 1, 0])
+            fflive.check_run(run)
+            seen = run.stats["processes"]["seen"] - 1
+            print("  %s: %d of 100 children of %g ms seen, %d sampled; %s"
+                  % (source, seen, 1e3 * seconds,
+                     run.stats["processes"]["sampled"] - 1,
+                     run.stats["listener"]))
+            expect(least <= seen <= 100, "%d children of %g ms seen", seen,
+                   1e3 * seconds)
+            expect(run.stats["found_late"] == 0, "found late: %s",
+                   run.stats["found_late"])
+    short_children_are_seen.__name__ = source + ": short children are seen"
+    return short_children_are_seen
+
+
+def an_ordinary_user_has_perf_for_what_he_starts():
+    python = live_user.reachable_python()
+    with live_user.Copies() as copies:
+        run = copies.run(["--events=perf"],
+                         [python, copies.program("pool.py"), 8, 40, .06])
+        if "perf task records" in run.stderr:
+            raise fflive.Skip(run.stderr.splitlines()[0])
+        fflive.check_run(run, stdout=b"the pool is done\n")
+        expect(run.stats["events"] == "perf", "events: %s", run.stats["events"])
+        expect(set(run.roles("worker")) <= set(run.pids()), "workers %s of %s",
+               run.roles("worker"), run.pids())
+        expect("of the command" in run.stderr, "stderr: %s", run.stderr)
+
+
+if __name__ == "__main__":
+    fflive.main(once=[of_source(source, test) for source in SOURCES
+                      for test in TREES] +
+                # Who looks does not see whose child an orphan was.
+                [of_source(source, live_parents.tree_is_kept_by_birth)
+                 for source in TOLD] +
+                [short_lives(source) for source in SOURCES] +
+                [an_ordinary_user_has_perf_for_what_he_starts])

@@ -1,0 +1,88 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Strangers' forks, as many as the machine makes, neither hide a member nor wake
+the sampler; and what the kernel then drops all the same is found again."""
+import os
+import subprocess
+import tempfile
+
+import fflive
+from fflive import expect
+
+SECONDS = 10 if fflive.LONG else 4
+CHILDREN = 60
+
+
+def build(directory):
+    storm = os.path.join(directory, "storm")
+    subprocess.run([os.environ.get("CC", "cc").split()[0], "-O2", "-o", storm,
+                    fflive.program("storm.c")], check=True)
+    return storm
+
+
+def in_a_storm(args):
+    """A run on 60 children of 20 ms, 8 at a time; and the forks beside it."""
+    with tempfile.TemporaryDirectory() as directory:
+        storm = build(directory)
+        storms = [fflive.spawn([storm, str(SECONDS)], stdout=subprocess.PIPE)
+                  for _ in range(os.cpu_count() or 1)]
+        run = fflive.run(args, [fflive.newest(),
+                                fflive.program("short_children.py"), CHILDREN,
+                                .02, 8, 0])
+        forks = sum(int(one.communicate()[0]) for one in storms)
+    fflive.check_run(run)
+    listener = run.stats["listener"]
+    print("  %s: %d forks/s beside the tree; listener %.1f us of CPU an event, "
+          "all of forkflame %.1f %% of a core; %d of %d events dropped; "
+          "the sampler was woken %d times; %d rescans, %d found late"
+          % (run.stats["events"], forks / SECONDS,
+             listener["cpu_ns"] / 1e3 / max(1, listener["received"]),
+             100 * run.stats["profiler_cpu_ns"] / run.stats["duration_ns"],
+             listener["dropped"], listener["received"], listener["wakes"],
+             run.stats["rescans"], run.stats["found_late"]))
+    return run, listener
+
+
+def check_all_seen(run):
+    pids = {span["pid"] for span in run.spans("tiny")}
+    seen = {one["pid"] for one in run.stats["members"]}
+    expect(len(pids) == CHILDREN and pids <= seen, "not accounted for: %s",
+           pids - seen)
+    expect(len(run.stats["members"]) == CHILDREN + 1, "%d members",
+           len(run.stats["members"]))
+
+
+def no_member_is_missed(source):
+    def test():
+        run, listener = in_a_storm(["--events=" + source])
+        expect(run.stats["events"] == source, "events: %s", run.stats["events"])
+        check_all_seen(run)
+        expect(run.stats["events_lost"] == 0 and listener["dropped"] == 0,
+               "events were dropped: %s", listener)
+        expect(listener["strangers"] > listener["received"] / 4,
+               "no storm: %s", listener)
+        # A birth and an end each; more when the machine is slow.
+        expect(listener["wakes"] < 20 * CHILDREN, "woken %d times",
+               listener["wakes"])
+    test.__name__ = source + ": no member is missed"
+    return test
+
+
+def what_was_dropped_is_noticed_and_made_good():
+    """With room for five events, some are dropped."""
+    run, listener = in_a_storm(["--events=connector", "--event-buffer=2k"])
+    expect(run.stats["events_lost"] > 0 and run.stats["rescans"] > 0 and
+           listener["dropped"] > 0, "nothing was dropped: %s", listener)
+    # Those that lived between two looks may be missing: nobody else may be in.
+    pids = {span["pid"] for span in run.spans("tiny")}
+    seen = {one["pid"] for one in run.stats["members"]}
+    expect(len(seen - pids) == 1, "strangers: %s", seen - pids)
+
+
+if __name__ == "__main__":
+    if os.geteuid():
+        print("SKIP: machine cannot: only root hears all of a storm")
+        raise SystemExit(77)
+    fflive.main(once=[no_member_is_missed("connector"),
+                      no_member_is_missed("perf"),
+                      what_was_dropped_is_noticed_and_made_good])
