@@ -3,7 +3,6 @@
  * storm SECONDS: make children that end at once, one after the other, as many as
  * go; say how many. Two of these make as many as the machine can.
  */
-#define _GNU_SOURCE
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/wait.h>
