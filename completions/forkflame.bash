@@ -8,6 +8,8 @@ _forkflame() {
 		--merge-workers -F --function --file -i --idle --no-idle
 		-g --gil --title --source --rows --color -q --quiet -h --help
 		--version -p --pid"
+	local which="-p --pid -a --all --no-children --depth --user --exe
+		--include-command --exclude-command"
 	local formats="html flamegraph svg collapsed folded speedscope pprof
 		firefox chrome callgrind pstats jsonl flamechart table"
 	local i
@@ -58,12 +60,17 @@ _forkflame() {
 		fi
 		return
 		;;
-	-o | --output | --stats | --diff)
+	--user)
+		COMPREPLY=($(compgen -u -- "$cur"))
+		return
+		;;
+	-o | --output | --stats | --diff | --exe)
 		COMPREPLY=($(compgen -f -- "$cur"))
 		return
 		;;
 	-d | --duration | -r | --rate | --rotate | --tree | --thread | \
-		--since | --until | --include | --exclude | --title | --rows)
+		--since | --until | --include | --exclude | --title | --rows | \
+		--depth | --include-command | --exclude-command)
 		return
 		;;
 	esac
@@ -80,7 +87,7 @@ _forkflame() {
 		done
 	fi
 	case ${COMP_WORDS[1]} in
-	d*) COMPREPLY=($(compgen -W "-p --pid -o --output --json -q --quiet
+	d*) COMPREPLY=($(compgen -W "$which -o --output --json -q --quiet
 		-h --help" -- "$cur")) ;;
 	c*) COMPREPLY=($(compgen -W "-h --help --version" -- "$cur")) ;;
 	rep*)
@@ -93,7 +100,7 @@ _forkflame() {
 		;;
 	r*)
 		if [[ $cur == -* ]]; then
-			COMPREPLY=($(compgen -W "$view -d --duration -r --rate
+			COMPREPLY=($(compgen -W "$view $which -d --duration -r --rate
 				--rotate --events --event-buffer --oncpu
 				--stats --nonblocking --" -- "$cur"))
 		else

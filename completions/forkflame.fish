@@ -16,6 +16,13 @@ complete -c forkflame -l version -d 'version'
 
 # record, dump
 complete -c forkflame -n '__forkflame_in record dump' -s p -l pid -x -a '(__fish_complete_pids)' -d 'a running process'
+complete -c forkflame -n '__forkflame_in record dump' -s a -l all -d 'every Python of the machine'
+complete -c forkflame -n '__forkflame_in record dump' -l no-children -d 'no descendants'
+complete -c forkflame -n '__forkflame_in record dump' -l depth -x -d 'so many generations of descendants'
+complete -c forkflame -n '__forkflame_in record dump' -l user -x -a '(__fish_complete_users)' -d 'only processes of this user'
+complete -c forkflame -n '__forkflame_in record dump' -l exe -r -F -d 'only processes that run this file'
+complete -c forkflame -n '__forkflame_in record dump' -l include-command -x -d 'only fitting command lines'
+complete -c forkflame -n '__forkflame_in record dump' -l exclude-command -x -d 'only command lines that do not fit'
 complete -c forkflame -n '__forkflame_in record' -s d -l duration -x -d 'for so long, in seconds'
 complete -c forkflame -n '__forkflame_in record' -s r -l rate -x -d 'samples a second'
 complete -c forkflame -n '__forkflame_in record' -l rotate -x -d 'begin another recording'

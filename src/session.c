@@ -12,7 +12,6 @@
 
 #include "base/outcome.h"
 #include "linux/clock.h"
-#include "linux/denial.h"
 #include "linux/urgency.h"
 #include "session_internal.h"
 #include "session_tids.h"
@@ -108,6 +107,9 @@ int forkflame_new(struct forkflame **ret,
 	ff->spawn = SPAWN_NONE;
 	if (!ff->options.interval_ns)
 		return error_set(&ff->err, -EINVAL, "an interval of 0");
+	r = selection_open(&ff->selection, &ff->options, &ff->err);
+	if (r < 0)
+		return r;
 	ff->random = ff->options.seed ? ff->options.seed : clock_now();
 	raise_files_limit();
 	r = allocate(ff);
@@ -150,6 +152,7 @@ void forkflame_free(struct forkflame *ff)
 	map_free(&ff->threads);
 	map_free(&ff->elf_by_file);
 	map_free(&ff->elf_by_stat);
+	selection_close(&ff->selection);
 	free(ff->remote);
 	free(ff->raw);
 	free(ff->ids);
@@ -162,39 +165,6 @@ void forkflame_free(struct forkflame *ff)
 const char *forkflame_strerror(const struct forkflame *ff)
 {
 	return ff->err.text;
-}
-
-/* Can its memory be read? Try, with one byte of its first mapping. */
-static int check_access(struct forkflame *ff, pid_t pid)
-{
-	struct proc_maps maps = { 0 };
-	char byte;
-	int r = procfs_maps(&ff->fs, pid, &maps, NULL);
-
-	if (r == 0 && maps.maps.n) {
-		ff->remote->pid = pid;
-		r = mem_read(&ff->mem, maps.maps.at[0].start, &byte, 1);
-	}
-	proc_maps_free(&maps);
-	return r == OUT_DENIED ? denial_explain(&ff->fs, pid, &ff->err) : 0;
-}
-
-int forkflame_add_pid(struct forkflame *ff, pid_t pid)
-{
-	struct proc_stat stat;
-	int r;
-
-	ff->err = ERROR_NONE;
-	r = procfs_stat(&ff->fs, pid, &stat, &ff->err);
-	if (r == OUT_GONE || (r == 0 && session_has_ended(ff, &stat)))
-		return error_set(&ff->err, -ESRCH, "no process %d", pid);
-	if (r == 0)
-		r = check_access(ff, pid);
-	if (r < 0)
-		return r;
-	if (!vec_push(&ff->roots, stat))
-		return error_set(&ff->err, -ENOMEM, "take in process %d", pid);
-	return 0;
 }
 
 /* Who runs, by the kernel's records: of everybody, or of @command alone. */
@@ -230,7 +200,7 @@ int forkflame_start(struct forkflame *ff, char *const argv[], const void *mask)
 	int r;
 
 	ff->err = ERROR_NONE;
-	if (ff->command)
+	if (ff->command || ff->everybody)
 		return error_set(&ff->err, -EBUSY, "start a second command");
 	(void)pthread_sigmask(SIG_SETMASK, NULL, &own);
 	r = spawn_prepare(&ff->spawn, argv, mask ? mask : &own, &ff->err);
@@ -443,7 +413,7 @@ static void *run_main(void *ctx)
 	while (r == 0 && !ff->dumping && loop_breaks(ff->loop) == 0 &&
 	       !(ff->end_ns && clock_now() >= ff->end_ns)) {
 		r = session_take_events(ff);
-		if (r < 0 || !proctree_alive(ff->tree))
+		if (r < 0 || (!ff->wanted && !ff->everybody))
 			break;
 		r = turn(ff);
 	}

@@ -215,6 +215,17 @@ static void json_process(const struct forkflame *ff, const struct process *p,
 	json_close(j, '}');
 }
 
+/* Of a whole machine, what is no Python is no news. */
+static bool is_shown(const struct forkflame *ff, const struct process *p)
+{
+	enum verdict verdict = process_image(p)->verdict;
+
+	if (p->left_out)
+		return false;
+	return !ff->everybody || verdict == VERDICT_SAMPLED ||
+	       verdict == VERDICT_UNKNOWN;
+}
+
 static void print_dump(struct forkflame *ff)
 {
 	struct json j = { .to = &ff->dump };
@@ -228,7 +239,7 @@ static void print_dump(struct forkflame *ff)
 	for (size_t i = 0; i < ff->processes.n; i++) {
 		const struct process *p = ff->processes.at[i];
 
-		if (!p || p->left || !p->images.n)
+		if (!p || p->left || !p->images.n || !is_shown(ff, p))
 			continue;
 		if (json)
 			json_process(ff, p, &j);

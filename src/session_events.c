@@ -157,6 +157,7 @@ struct snapshot {
 	struct VEC(struct procstat) procs;
 	uint64_t taken_ns;
 	uint64_t tick_ns, boot_ns; /* a tick of start times, and their zero */
+	uint64_t young_ns; /* of those that are younger, no parents are told */
 	bool first;
 };
 
@@ -173,9 +174,7 @@ static struct snapshot snapshot_begin(bool first)
 	};
 }
 
-/* @young_ns: of one that is younger, its parent is not told. */
-static bool snapshot_add(struct snapshot *s, const struct proc_stat *stat,
-			 uint64_t young_ns)
+static bool snapshot_add(struct snapshot *s, const struct proc_stat *stat)
 {
 	struct procstat proc = {
 		.pid = stat->pid,
@@ -184,7 +183,7 @@ static bool snapshot_add(struct snapshot *s, const struct proc_stat *stat,
 		.born_ns = nsec_since(stat->start * s->tick_ns, s->boot_ns),
 	};
 
-	if (proc.born_ns + young_ns > s->taken_ns && young_ns)
+	if (s->young_ns && proc.born_ns + s->young_ns > s->taken_ns)
 		proc.parent = 0;
 	if (s->first)
 		proc.born_ns = s->taken_ns;
@@ -197,6 +196,10 @@ static int snapshot_tell(struct forkflame *ff, struct snapshot *s)
 	int r = gather_events(ff, &events);
 
 	tell_tree(ff, &events, false);
+	if (r == 0)
+		r = select_strangers(ff, s->procs.at, s->procs.n,
+				     nsec_since(s->taken_ns, s->young_ns),
+				     s->first);
 	if (r == 0)
 		r = proctree_snapshot(ff->tree, s->procs.at, s->procs.n,
 				      s->taken_ns, clock_now(), s->first);
@@ -223,7 +226,8 @@ int session_rescan(struct forkflame *ff, bool first)
 	s = snapshot_begin(first);
 	r = procfs_snapshot(&ff->fs, &stats, &ff->err);
 	for (size_t i = 0; r == 0 && i < stats.n; i++)
-		if (!snapshot_add(&s, &stats.at[i], 0))
+		if (select_sees(ff, &stats.at[i]) &&
+		    !snapshot_add(&s, &stats.at[i]))
 			r = -ENOMEM;
 	if (r == 0)
 		r = snapshot_tell(ff, &s);
@@ -253,13 +257,15 @@ static int reconcile(struct forkflame *ff)
 
 	hear_all(ff);
 	s = snapshot_begin(false);
+	s.young_ns = YOUNG_NS;
 	r = ff->reconciled++ % RECONCILE_WHOLE
 		    ? procfs_update(&ff->fs, &ff->procs, &ff->err)
 		    : procfs_snapshot(&ff->fs, &ff->procs, &ff->err);
 	for (size_t i = 0; r == 0 && i < ff->procs.n; i++) {
-		if (refresh(ff, &ff->procs.at[i]) != 0)
+		if (!select_sees(ff, &ff->procs.at[i]) ||
+		    refresh(ff, &ff->procs.at[i]) != 0)
 			continue; /* gone since, or not to be had */
-		if (!snapshot_add(&s, &ff->procs.at[i], YOUNG_NS))
+		if (!snapshot_add(&s, &ff->procs.at[i]))
 			r = -ENOMEM;
 	}
 	if (r == 0)

@@ -19,6 +19,7 @@
 static const unsigned probe_ms[] = { 1,    2,    3,     5,    8,   15,
 				     30,   60,   120,   250,  500, 1000,
 				     2000, 5000, 15000, 60000 };
+#define DENIED_PROBES 3
 #define PROBES (sizeof(probe_ms) / sizeof(*probe_ms))
 
 /* A new process is sampled at its birth and then after 1/4, 1/2, 1, 2, ... ms. */
@@ -195,6 +196,8 @@ void process_probe(struct forkflame *ff, struct process *p)
 	struct runtime rt = { 0 };
 	int r;
 
+	if (p->left_out && !select_again(ff, p))
+		return;
 	if (image->verdict == VERDICT_SAMPLED) { /* a sharer has found it */
 		process_begin_sampling(ff, p);
 		return;
@@ -220,6 +223,9 @@ void process_probe(struct forkflame *ff, struct process *p)
 		image->verdict = VERDICT_NOT_PYTHON;
 	if (r == OUT_DENIED)
 		image->verdict = VERDICT_DENIED;
+	/* Not at once: one that ends at this moment may look like it. */
+	if (r == OUT_DENIED && p->probes >= DENIED_PROBES)
+		select_say_denied(ff, p);
 	if (r != OUT_GONE)
 		process_probe_again(ff, p);
 }

@@ -33,6 +33,7 @@
 #include "python/prefetch.h"
 #include "python/probe.h"
 #include "python/runtime.h"
+#include "session_select.h"
 #include "tree/proctree.h"
 
 /*
@@ -212,6 +213,10 @@ struct process {
 	uint64_t samples, wall_ns, cpu_ns;
 	uint64_t first_sample_ns; /* after birth or attach; UINT64_MAX: none */
 	bool denied;
+	bool denial_told;
+	uint64_t depth; /* below a root; 0: is one */
+	bool wanted;    /* not too deep: the run goes on while it lives */
+	bool left_out;  /* it, or its present image, was not asked for */
 	int status;
 	bool has_status;
 };
@@ -281,6 +286,10 @@ struct forkflame {
 	/* The tree. */
 	struct proctree *tree;
 	struct VEC(struct proc_stat) roots; /* processes that were asked for */
+	bool everybody; /* all were; roots are more of them */
+	struct selection selection;
+	uint64_t wanted;  /* living members that are not too deep */
+	uint64_t denials; /* refusals that were told */
 	struct VEC(struct process *) processes; /* by serial */
 	struct map threads;                     /* tid to struct thread * */
 	struct VEC(struct todo) todo;           /* a heap, the nearest first */

@@ -202,6 +202,8 @@ int process_join(struct forkflame *ff, const struct member *m)
 		return r;
 	}
 	process_watch(ff, p);
+	select_place(ff, p, m, parent);
+	select_image(ff, p, forked ? parent : NULL);
 	find_place(ff, p, forked ? parent : NULL);
 	source_follow(ff, p);
 	p->started = p->pid == ff->command && !ff->running;
@@ -218,7 +220,7 @@ int process_join(struct forkflame *ff, const struct member *m)
 	p->forked = true;
 	if (p->gone)
 		return 0;
-	if (process_image(p)->verdict == VERDICT_SAMPLED) {
+	if (process_image(p)->verdict == VERDICT_SAMPLED && !p->left_out) {
 		(void)thread_inherit(ff, p, parent);
 		process_begin_sampling(ff, p);
 	} else {
@@ -263,6 +265,7 @@ static int follow_exec(struct forkflame *ff, struct process *p,
 		image_drop(p->images.at[0]);
 		p->images.at[0] = p->images.at[--p->images.n];
 	}
+	select_image(ff, p, NULL);
 	if (process_image(p)->verdict == VERDICT_NOT_PYTHON)
 		process_probe_again(ff, p);
 	else
@@ -358,6 +361,7 @@ void process_leave(struct forkflame *ff, struct process *p,
 	if (p->exec_ns)
 		(void)follow_exec(ff, p, p->exec_ns);
 	p->left = true;
+	ff->wanted -= p->wanted;
 	p->left_ns = m->left_ns;
 	p->has_status = m->has_status && m->status != EVENT_NO_STATUS;
 	p->status = p->has_status ? (int)m->status : 0;
@@ -410,6 +414,8 @@ enum verdict process_verdict(const struct process *p)
 		return VERDICT_SAMPLED;
 	if (p->denied)
 		return VERDICT_DENIED;
+	if (p->left_out)
+		return VERDICT_LEFT_OUT;
 	if (image == VERDICT_SAMPLED)
 		return VERDICT_TOO_SHORT;
 	return image == VERDICT_PENDING ? VERDICT_GONE : image;

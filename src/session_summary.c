@@ -8,6 +8,9 @@
 
 /* What a run has to say: progress, the summary. */
 
+/* So many that could not be read are named; the others are counted. */
+#define DENIED_NAMED 8
+
 static const char *const value_names[] = {
 	[FORKFLAME_WALL] = "wall",
 	[FORKFLAME_CPU] = "cpu",
@@ -30,6 +33,7 @@ static void count_verdicts(const struct forkflame *ff,
 		    (ff->running && verdict == VERDICT_TOO_SHORT))
 			ret->processes_sampled++;
 		ret->processes_denied += verdict == VERDICT_DENIED;
+		ret->processes_left_out += verdict == VERDICT_LEFT_OUT;
 		ret->processes_unknown += verdict == VERDICT_UNKNOWN;
 	}
 }
@@ -87,7 +91,9 @@ static void json_images(const struct forkflame *ff, const struct process *p,
 		enum verdict verdict = image->verdict;
 
 		if (verdict == VERDICT_PENDING)
-			verdict = VERDICT_GONE;
+			verdict = p->left_out && i + 1 == p->images.n
+					  ? VERDICT_LEFT_OUT
+					  : VERDICT_GONE;
 		json_open(j, '{');
 		json_id(ff, j, "command", image->command);
 		json_id(ff, j, "python", image->python);
@@ -184,6 +190,29 @@ void session_summary_json(const struct forkflame *ff,
 	json_close(&j, '}');
 }
 
+/* Whom we were refused, by number and command. */
+static void text_denied(const struct forkflame *ff, struct str *to)
+{
+	size_t told = 0, len;
+	const char *command;
+
+	for (size_t i = 0; i < ff->processes.n && told < DENIED_NAMED; i++) {
+		const struct process *p = ff->processes.at[i];
+
+		if (!p || !p->images.n || process_verdict(p) != VERDICT_DENIED)
+			continue;
+		command = strtab_get(ff->strings, process_image(p)->command,
+				     &len);
+		str_printf(to, "%s%d (", told++ ? ", " : "denied: ", p->pid);
+		str_escape(to, command, len < 60 ? len : 60, "");
+		str_puts(to, ")");
+	}
+	if (ff->counts.verdicts[VERDICT_DENIED] > told)
+		str_puts(to, ", ...");
+	if (told)
+		str_puts(to, "\n");
+}
+
 int forkflame_summary(struct forkflame *ff,
 		      enum forkflame_summary_format format,
 		      enum forkflame_value value, forkflame_write_fn write,
@@ -194,6 +223,7 @@ int forkflame_summary(struct forkflame *ff,
 
 	if (format == FORKFLAME_TEXT) {
 		summary_text(&summary, &text);
+		text_denied(ff, &text);
 	} else {
 		session_summary_json(ff, value, true, &text);
 		str_puts(&text, "\n");

@@ -97,13 +97,16 @@ static void refresh(struct forkflame *ff, struct process *p)
 		return;
 	p->refresh_tick = ff->tick;
 	r = process_refresh(ff, p);
-	if (r == OUT_DENIED)
-		p->denied = true;
+	if (r != OUT_DENIED)
+		return;
+	p->denied = true;
+	select_say_denied(ff, p);
 }
 
 static bool is_python(const struct process *p)
 {
-	return !p->left && process_image(p)->verdict == VERDICT_SAMPLED;
+	return !p->left && !p->left_out &&
+	       process_image(p)->verdict == VERDICT_SAMPLED;
 }
 
 /* By the records: who has run is due, and the thread list of its process too. */

@@ -74,6 +74,9 @@ if command -v bash >/dev/null; then
 	want cpu record --mode c
 	want cpu record --mode = c
 	want --json dump --j
+	want --no-children dump --no
+	want --exclude-command record --exclude-c
+	want_not --exclude-command report --exclude-c
 	want "$$" record -p "$$"
 else
 	echo "note: no bash here; its completion was not tried"

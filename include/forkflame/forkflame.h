@@ -115,12 +115,27 @@ struct forkflame_options {
 	 * 0: 8 MiB (1 MiB). Less where it may not be had.
 	 */
 	uint64_t event_buffer;
+	/*
+	 * Which processes are sampled: those for which all of this holds. The
+	 * others are members of the tree all the same, so that their children are
+	 * found, and are counted as left out.
+	 */
+	int64_t depth; /* generations below a root (0: the roots); -1: all */
+	int64_t uid;   /* those of this (real) user; -1: anybody's */
+	const char *exe; /* those that run this file; NULL: any */
+	/*
+	 * Those whose command line fits this POSIX extended regular expression,
+	 * and those whose does not fit that one; NULL: any.
+	 */
+	const char *include_command, *exclude_command;
 };
 
 #define FORKFLAME_OPTIONS                                 \
 	{                                                 \
 		.size = sizeof(struct forkflame_options), \
 		.interval_ns = 10000000,                  \
+		.depth = -1,                              \
+		.uid = -1,                                \
 	}
 
 /* The version of the library: "0.1.0". */
@@ -141,10 +156,19 @@ FORKFLAME_API const char *forkflame_strerror(const struct forkflame *ff);
 
 /*
  * Take in a running process and all of its descendants. May be called several
- * times before forkflame_run. -ESRCH: no such process. -EACCES: may not be read
- * (forkflame_strerror names the reason and the remedy).
+ * times before forkflame_run. -ESRCH: no such process, or it has ended. -EACCES:
+ * it may not be read (forkflame_strerror names the reason and the remedy); it is
+ * taken in all the same, for its descendants' sake, and counted as denied.
  */
 FORKFLAME_API int forkflame_add_pid(struct forkflame *ff, pid_t pid);
+
+/*
+ * Take in all processes of the machine, those that are born later as well, but not
+ * the caller's own: as root of everybody, else of one's own user, unless
+ * options.uid says whose. The run does not end by itself then. -EBUSY: with a
+ * command.
+ */
+FORKFLAME_API int forkflame_add_all(struct forkflame *ff);
 
 /*
  * Start a command (NULL-terminated, looked up along PATH) and take it in, from
@@ -158,8 +182,8 @@ FORKFLAME_API int forkflame_start(struct forkflame *ff, char *const argv[],
 				  const void *mask);
 
 /*
- * Sample until the duration has passed, the last process of the tree has gone,
- * or forkflame_stop. Afterwards nothing is held or watched any more.
+ * Sample until the duration has passed, the last process of the tree (of those
+ * within options.depth) has gone, or forkflame_stop. Afterwards nothing is held or watched any more.
  */
 FORKFLAME_API int forkflame_run(struct forkflame *ff);
 
@@ -181,6 +205,7 @@ struct forkflame_progress {
 	pid_t command_pid;  /* 0: none was started */
 	bool command_ended; /* its status is known */
 	int command_status; /* as wait(2) gives it */
+	uint64_t processes_left_out; /* not asked for */
 };
 
 FORKFLAME_API void forkflame_progress(struct forkflame *ff,

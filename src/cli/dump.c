@@ -8,6 +8,7 @@
 #include "cli/messages.h"
 #include "cli/output.h"
 #include "cli/record.h"
+#include "cli/targets.h"
 
 static void on_notice(void *ctx, const char *line)
 {
@@ -48,14 +49,12 @@ int dump_run(const struct options *options)
 
 	run.notice = options->quiet ? NULL : on_notice;
 	r = forkflame_new(&ff, &run);
-	for (size_t i = 0; r == 0 && i < options->n_pids; i++)
-		r = forkflame_add_pid(ff, options->pids[i]);
-	if (r == 0) {
-		status = dump_to(ff, options);
-	} else {
+	if (r < 0) {
 		message_say("%s", ff ? forkflame_strerror(ff) : strerror(-r));
 		if (r == -EACCES || r == -EPERM)
 			status = EXIT_DENIED;
+	} else if (targets_take_in(ff, options, &status) == 0) {
+		status = dump_to(ff, options);
 	}
 	forkflame_free(ff);
 	return status;

@@ -10,19 +10,29 @@
 const char *options_help(void)
 {
 	return "Usage: forkflame record [OPTIONS] [--] COMMAND [ARGUMENT...]\n"
-	       "       forkflame record [OPTIONS] -p PID [-p PID]...\n"
+	       "       forkflame record [OPTIONS] -p PID [-p PID]... | -a\n"
 	       "       forkflame report [OPTIONS] RECORDING...\n"
-	       "       forkflame dump [--json] [-o FILE] -p PID [-p PID]...\n"
+	       "       forkflame dump [--json] [-o FILE] -p PID [-p PID]... | -a\n"
 	       "       forkflame check\n"
 	       "\n"
 	       "Profile a Python program and every process that it ever forks; report makes\n"
 	       "views of a recording; dump prints every stack of a running tree, now; check\n"
 	       "says what this machine offers, what it refuses, and what helps.\n"
 	       "\n"
-	       "What to profile (record)\n"
+	       "What to profile (record, dump)\n"
 	       "  COMMAND              start it, profile it from its first instruction\n"
 	       "  -p, --pid PID        a running process and its descendants; repeatable,\n"
 	       "                       or PID,PID,...\n"
+	       "  -a, --all            every Python of the machine, now and later; of one's\n"
+	       "                       own user when not root\n"
+	       "      --no-children    no descendants; --depth N: only so many generations\n"
+	       "      --user USER      only processes of this user (a name or a number)\n"
+	       "      --exe PATH       only processes that run this file; as --user, -a when\n"
+	       "                       nothing else is named\n"
+	       "      --include-command REGEX, --exclude-command REGEX\n"
+	       "                       only those whose command line fits, or does not\n"
+	       "\n"
+	       "How to record\n"
 	       "  -d, --duration SECS  for so long (wall time); else until the last process\n"
 	       "                       of the tree has gone, or Ctrl-C\n"
 	       "  -r, --rate HZ        samples a second of each thread; 100 (also 1k)\n"
@@ -100,13 +110,27 @@ static enum options_result parse_check(int argc, char *argv[], char *message,
 }
 
 static const struct option dump_options[] = {
-	{ "pid", required_argument, NULL, 'p' },
+	OPTIONS_OF_SELECTION,
 	{ "output", required_argument, NULL, 'o' },
 	{ "json", no_argument, NULL, OPT_JSON },
 	{ "quiet", no_argument, NULL, 'q' },
 	{ "help", no_argument, NULL, 'h' },
 	{ NULL, 0, NULL, 0 },
 };
+
+/* One option. Returns NULL, or what is wrong with its value. */
+static const char *take_dump(struct options *ret, int opt, const char *value)
+{
+	if (options_is_selection(opt))
+		return options_take_selection(ret, opt, value);
+	if (opt == 'o')
+		ret->output = value;
+	else if (opt == 'q')
+		ret->quiet = true;
+	else if (opt == 'j' || opt == OPT_JSON)
+		ret->json = true;
+	return NULL;
+}
 
 enum options_result options_dump(int argc, char *argv[], struct options *ret,
 				 char *message, size_t len)
@@ -116,25 +140,28 @@ enum options_result options_dump(int argc, char *argv[], struct options *ret,
 
 	optind = 0;
 	opterr = 0;
-	while (!wrong && (opt = getopt_long(argc, argv, "+:p:o:jqh",
-					    dump_options, NULL)) != -1) {
+	while ((opt = getopt_long(argc, argv, "+:" SHORT_OF_SELECTION "o:jqh",
+				  dump_options, NULL)) != -1) {
 		if (opt == 'h')
 			return OPTIONS_HELP;
-		if (opt == 'p' && !words_pids(optarg, ret->pids, &ret->n_pids))
-			wrong = "-p wants a process number";
-		else if (opt == 'o')
-			ret->output = optarg;
-		else if (opt == 'q')
-			ret->quiet = true;
-		else if (opt == 'j' || opt == OPT_JSON)
-			ret->json = true;
-		else if (opt == '?' || opt == ':')
-			wrong = "an option is not known, or wants a value";
+		if (opt == '?' || opt == ':')
+			wrong = opt == ':' ? "needs a value" : "is not known";
+		else
+			wrong = take_dump(ret, opt, optarg);
+		if (wrong) {
+			(void)snprintf(message, len, "dump: '%s' %s",
+				       opt == ':' || opt == '?' || !optarg
+					       ? argv[optind - 1]
+					       : optarg,
+				       wrong);
+			return OPTIONS_BAD;
+		}
 	}
+	wrong = options_settle_selection(ret);
 	if (!wrong && optind < argc)
-		wrong = "a command cannot be dumped, only -p PID";
-	else if (!wrong && !ret->n_pids)
-		wrong = "of what? Give -p PID";
+		wrong = "a command cannot be dumped, only -p PID or -a";
+	else if (!wrong && !ret->n_pids && !ret->all)
+		wrong = "of what? Give -p PID or -a";
 	if (!wrong)
 		return OPTIONS_DUMP;
 	(void)snprintf(message, len, "dump: %s", wrong);

@@ -25,6 +25,7 @@ enum color {
 struct options {
 	pid_t pids[OPTIONS_PIDS]; /* -p: whom to record; whom to show */
 	size_t n_pids;
+	bool all;           /* -a: everybody */
 	char **command;     /* NULL: none; else NULL-terminated */
 	char **files;       /* of report: NULL-terminated */
 	const char *diff;   /* of report: what to compare with; NULL: nothing */

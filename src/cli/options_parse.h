@@ -33,6 +33,12 @@ enum {
 	OPT_ROWS,
 	OPT_COLOR,
 	OPT_DIFF,
+	OPT_NO_CHILDREN,
+	OPT_DEPTH,
+	OPT_INCLUDE_COMMAND,
+	OPT_EXCLUDE_COMMAND,
+	OPT_USER,
+	OPT_EXE,
 	OPT_HELP,
 	OPT_VERSION,
 };
@@ -68,6 +74,36 @@ enum {
 	}
 
 #define SHORT_OF_VIEWS "o:f:tFigqh"
+
+/* The options that say which processes, for those that look at running ones. */
+#define OPTIONS_OF_SELECTION                                           \
+	{ "pid", required_argument, NULL, 'p' },                       \
+		{ "all", no_argument, NULL, 'a' },                     \
+		{ "no-children", no_argument, NULL, OPT_NO_CHILDREN }, \
+		{ "depth", required_argument, NULL, OPT_DEPTH },       \
+		{ "include-command", required_argument, NULL,          \
+		  OPT_INCLUDE_COMMAND },                               \
+		{ "exclude-command", required_argument, NULL,          \
+		  OPT_EXCLUDE_COMMAND },                               \
+		{ "user", required_argument, NULL, OPT_USER },         \
+	{                                                              \
+		"exe", required_argument, NULL, OPT_EXE                \
+	}
+
+#define SHORT_OF_SELECTION "p:a"
+
+/* Is it one of these? */
+bool options_is_selection(int opt);
+
+/*
+ * Take one of these. Returns NULL; or what is wrong with its value, for
+ * "'VALUE' %s".
+ */
+const char *options_take_selection(struct options *ret, int opt,
+				   const char *value);
+
+/* All were taken. Returns NULL; or what does not go together, as a sentence. */
+const char *options_settle_selection(struct options *ret);
 
 /* What parsing goes along with. */
 struct parsing {

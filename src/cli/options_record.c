@@ -9,7 +9,7 @@
 #define HZ_MAX 20000
 
 static const struct option long_options[] = {
-	{ "pid", required_argument, NULL, 'p' },
+	OPTIONS_OF_SELECTION,
 	{ "duration", required_argument, NULL, 'd' },
 	{ "rate", required_argument, NULL, 'r' },
 	{ "events", required_argument, NULL, OPT_EVENTS },
@@ -60,11 +60,9 @@ static const char *take_option(struct parsing *parsing, int opt,
 	double number;
 	int word;
 
+	if (options_is_selection(opt))
+		return options_take_selection(ret, opt, value);
 	switch (opt) {
-	case 'p':
-		return words_pids(value, ret->pids, &ret->n_pids)
-			       ? NULL
-			       : "is no process number";
 	case 'd':
 		return words_seconds(value, &ret->run.duration_ns) &&
 				       ret->run.duration_ns
@@ -106,15 +104,16 @@ static const char *take_option(struct parsing *parsing, int opt,
 }
 
 /* What does not go together. NULL: nothing is wrong. */
-static const char *contradiction(const struct options *ret)
+static const char *contradiction(struct options *ret)
 {
 	bool out = ret->output && !strcmp(ret->output, "-");
 	bool rotate = ret->run.rotate_ns || ret->run.rotate_bytes;
+	const char *wrong = options_settle_selection(ret);
 
-	if (ret->command && ret->n_pids)
-		return "either a command or -p PID, not both";
-	if (!ret->command && !ret->n_pids)
-		return "what is to be profiled? Give a command, or -p PID";
+	if (wrong)
+		return wrong;
+	if (!ret->command && !ret->n_pids && !ret->all)
+		return "what is to be profiled? Give a command, -p PID or -a";
 	if (ret->split && out)
 		return "a file a process cannot go to standard output";
 	if (ret->split && ret->recording)
@@ -134,7 +133,8 @@ enum options_result options_record(int argc, char *argv[], struct options *ret,
 
 	optind = 0; /* glibc and musl: begin anew */
 	opterr = 0;
-	while ((opt = getopt_long(argc, argv, "+:p:d:r:" SHORT_OF_VIEWS,
+	while ((opt = getopt_long(argc, argv,
+				  "+:" SHORT_OF_SELECTION "d:r:" SHORT_OF_VIEWS,
 				  long_options, NULL)) != -1) {
 		if (opt == 'h' || opt == OPT_HELP)
 			return OPTIONS_HELP;

@@ -13,6 +13,7 @@
 #include "cli/messages.h"
 #include "cli/output.h"
 #include "cli/store.h"
+#include "cli/targets.h"
 #include "cli/view.h"
 #include "cli/words.h"
 #include "ui/progress.h"
@@ -129,7 +130,7 @@ static void on_notice(void *ctx, const char *line)
 static int take_in(struct record *rec)
 {
 	const struct options *options = rec->options;
-	int r = 0;
+	int r;
 
 	if (options->command) {
 		r = forkflame_start(rec->ff, options->command, &rec->before);
@@ -140,14 +141,7 @@ static int take_in(struct record *rec)
 		rec->status = r == -ENOENT ? EXIT_NOT_FOUND : EXIT_CANNOT_RUN;
 		return r;
 	}
-	for (size_t i = 0; r == 0 && i < options->n_pids; i++)
-		r = forkflame_add_pid(rec->ff, options->pids[i]);
-	if (r < 0) {
-		message_say("%s", forkflame_strerror(rec->ff));
-		rec->status = r == -EACCES || r == -EPERM ? EXIT_DENIED
-							  : EXIT_NOTHING;
-	}
-	return r;
+	return targets_take_in(rec->ff, options, &rec->status);
 }
 
 static int write_stats(struct record *rec)
@@ -195,6 +189,12 @@ static bool judge(struct record *rec)
 		message_say("nothing could be sampled: no Python version that "
 			    "is known here");
 		rec->status = EXIT_NOT_PYTHON;
+	} else if (progress.processes_seen &&
+		   progress.processes_seen == progress.processes_left_out) {
+		message_say("nothing was sampled: none of %llu processes is "
+			    "what was asked for",
+			    (unsigned long long)progress.processes_seen);
+		rec->status = EXIT_NOT_PYTHON;
 	} else if (progress.processes_seen) {
 		message_say("nothing was sampled: no Python process among %llu",
 			    (unsigned long long)progress.processes_seen);
@@ -220,7 +220,10 @@ static char *name_output(const struct options *options)
 		return strdup(options->output);
 	if (options->command)
 		return output_made_up(options->command[0], ending);
-	(void)snprintf(word, sizeof(word), "%d", options->pids[0]);
+	if (options->all)
+		(void)snprintf(word, sizeof(word), "all");
+	else
+		(void)snprintf(word, sizeof(word), "%d", options->pids[0]);
 	return output_made_up(word, ending);
 }
 
@@ -332,6 +335,8 @@ static char *make_title(const struct options *options)
 	for (size_t i = 0; i < options->n_pids; i++)
 		(void)fprintf(to, "%s%d", i ? ", " : "process ",
 			      options->pids[i]);
+	if (options->all)
+		(void)fputs("all processes", to);
 	if (fclose(to) == 0)
 		return title;
 	free(title);

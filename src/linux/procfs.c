@@ -19,11 +19,14 @@
 #define COMMAND_MAX 4096
 /* TASK_COMM_LEN is 16; kernel threads say more about their work. */
 #define COMM_MAX 64
+/* Of FIELD_FLAGS: PF_KTHREAD. */
+#define FLAG_KERNEL 0x00200000
 #define CHILDREN_MAX (64 << 20)
 
 /* The fields of stat that come after the name; the state is the third. */
 enum {
 	FIELD_PARENT = 4,
+	FIELD_FLAGS = 9,
 	FIELD_UTIME = 14,
 	FIELD_STIME = 15,
 	FIELD_START = 22,
@@ -86,6 +89,7 @@ int procfs_parse_stat(const char *text, size_t len, struct proc_stat *ret)
 	if (scan_fields(&s, fields, FIELD_LAST + 1, FIELD_STATUS))
 		stat.status = (uint32_t)fields[FIELD_STATUS];
 	stat.parent = (pid_t)fields[FIELD_PARENT];
+	stat.kernel = fields[FIELD_FLAGS] & FLAG_KERNEL;
 	stat.start = fields[FIELD_START];
 	stat.cpu_ticks = fields[FIELD_UTIME] + fields[FIELD_STIME];
 	stat.code_start = fields[FIELD_CODE_START];

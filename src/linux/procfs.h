@@ -27,6 +27,7 @@ struct proc_stat {
 	pid_t pid;
 	pid_t parent;
 	char state;     /* R S D T t Z X I ... */
+	bool kernel;    /* a thread of the kernel itself */
 	uint64_t start; /* clock ticks since boot: with the pid, the identity */
 	uint64_t cpu_ticks; /* utime + stime, in clock ticks */
 	/*

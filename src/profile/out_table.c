@@ -152,6 +152,7 @@ static void totals_line(struct table *t)
 		[VERDICT_DENIED] = "denied",
 		[VERDICT_TOO_SHORT] = "too short",
 		[VERDICT_GONE] = "gone before a look",
+		[VERDICT_LEFT_OUT] = "left out",
 	};
 	size_t counts[VERDICT_COUNT] = { 0 }, seen = 0, told = 0;
 	const struct weight *total = &t->h->total;

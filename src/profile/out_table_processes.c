@@ -96,6 +96,7 @@ static const char *remark(uint8_t verdict)
 		[VERDICT_DENIED] = "[denied] ",
 		[VERDICT_TOO_SHORT] = "[too short] ",
 		[VERDICT_GONE] = "[gone] ",
+		[VERDICT_LEFT_OUT] = "[left out] ",
 	};
 
 	return verdict < VERDICT_COUNT && words[verdict] ? words[verdict] : "";

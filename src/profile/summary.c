@@ -13,6 +13,7 @@ static const char *const verdict_names[VERDICT_COUNT] = {
 	[VERDICT_DENIED] = "denied",
 	[VERDICT_TOO_SHORT] = "too_short",
 	[VERDICT_GONE] = "gone",
+	[VERDICT_LEFT_OUT] = "left_out",
 };
 
 static const char *const drop_names[DROP_COUNT] = {
@@ -129,6 +130,7 @@ static void text_processes(const struct counts *c, struct str *to)
 		[VERDICT_DENIED] = "denied",
 		[VERDICT_TOO_SHORT] = "too short",
 		[VERDICT_GONE] = "gone before a look",
+		[VERDICT_LEFT_OUT] = "left out",
 	};
 
 	str_printf(to, "processes: %" PRIu64 " seen = %" PRIu64 " sampled",

@@ -204,6 +204,48 @@ static void dumps_running_processes_only(void **state)
 	assert_int_equal(parse("dump", "-h", NULL), OPTIONS_HELP);
 }
 
+static void says_which_processes_are_meant(void **state)
+{
+	(void)state;
+	assert_int_equal(parse("record", "x", NULL), OPTIONS_RECORD);
+	assert_int_equal(options.run.depth, -1);
+	assert_int_equal(options.run.uid, -1);
+	assert_int_equal(parse("record", "--no-children", "x", NULL),
+			 OPTIONS_RECORD);
+	assert_int_equal(options.run.depth, 0);
+	assert_int_equal(parse("dump", "--depth", "2", "-p", "7", NULL),
+			 OPTIONS_DUMP);
+	assert_int_equal(options.run.depth, 2);
+	assert_int_equal(parse("record", "--depth", "1.5", "x", NULL),
+			 OPTIONS_BAD);
+	assert_int_equal(parse("record", "--include-command", "a b",
+			       "--exclude-command", "c", "x", NULL),
+			 OPTIONS_RECORD);
+	assert_string_equal(options.run.include_command, "a b");
+	assert_string_equal(options.run.exclude_command, "c");
+	assert_null(options.view.include);
+}
+
+static void means_the_whole_machine_where_nothing_else_is_named(void **state)
+{
+	(void)state;
+	assert_int_equal(parse("record", "-a", NULL), OPTIONS_RECORD);
+	assert_true(options.all);
+	assert_int_equal(parse("dump", "--user", "12345", NULL), OPTIONS_DUMP);
+	assert_true(options.all);
+	assert_int_equal(options.run.uid, 12345);
+	assert_int_equal(parse("record", "--exe", "/x", "-p", "7", NULL),
+			 OPTIONS_RECORD);
+	assert_false(options.all);
+	assert_string_equal(options.run.exe, "/x");
+	assert_int_equal(parse("record", "--user", "no such", NULL),
+			 OPTIONS_BAD);
+	assert_int_equal(parse("record", "-a", "x", NULL), OPTIONS_BAD);
+	assert_int_equal(parse("record", "-a", "-p", "7", NULL), OPTIONS_BAD);
+	assert_int_equal(parse("record", "-a", "--depth", "1", NULL),
+			 OPTIONS_BAD);
+}
+
 static void knows_every_format_by_its_file(void **state)
 {
 	static const struct {
@@ -371,6 +413,9 @@ int main(void)
 		cmocka_unit_test(knows_its_subcommand_by_its_beginning),
 		cmocka_unit_test(takes_nothing_with_check),
 		cmocka_unit_test(dumps_running_processes_only),
+		cmocka_unit_test(says_which_processes_are_meant),
+		cmocka_unit_test(
+			means_the_whole_machine_where_nothing_else_is_named),
 		cmocka_unit_test(knows_every_format_by_its_file),
 		cmocka_unit_test(takes_recordings_and_options_in_any_order),
 		cmocka_unit_test(shows_a_part_of_a_recording),
