@@ -22,7 +22,7 @@ _forkflame() {
 		prev=${COMP_WORDS[COMP_CWORD - 2]}
 	fi
 	if ((COMP_CWORD == 1)); then
-		COMPREPLY=($(compgen -W "record report dump check --help
+		COMPREPLY=($(compgen -W "record report dump tree check --help
 			--version" -- "$cur"))
 		return
 	fi
@@ -75,7 +75,7 @@ _forkflame() {
 		;;
 	esac
 	# Behind the command, its own completion.
-	if [[ ${COMP_WORDS[1]} == rec* ]]; then
+	if [[ ${COMP_WORDS[1]} == rec* || ${COMP_WORDS[1]} == t* ]]; then
 		for ((i = 2; i < COMP_CWORD; i++)); do
 			[[ ${COMP_WORDS[i]} == -- ]] || continue
 			if declare -F _command_offset >/dev/null; then
@@ -89,6 +89,14 @@ _forkflame() {
 	case ${COMP_WORDS[1]} in
 	d*) COMPREPLY=($(compgen -W "$which -o --output --json -q --quiet
 		-h --help" -- "$cur")) ;;
+	t*)
+		if [[ $cur == -* ]]; then
+			COMPREPLY=($(compgen -W "$which -d --duration --events
+				-o --output --json -q --quiet -h --help --" -- "$cur"))
+		else
+			COMPREPLY=($(compgen -c -- "$cur"))
+		fi
+		;;
 	c*) COMPREPLY=($(compgen -W "-h --help --version" -- "$cur")) ;;
 	rep*)
 		if [[ $cur == -* ]]; then

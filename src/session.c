@@ -264,7 +264,7 @@ static void plan_tick(struct forkflame *ff, uint64_t now_ns)
 /* The moment to wake up for. */
 static uint64_t next_moment(const struct forkflame *ff)
 {
-	uint64_t at = ff->next_tick_ns;
+	uint64_t at = ff->watch.write ? UINT64_MAX : ff->next_tick_ns;
 
 	if (session_todo_ns(ff) < at)
 		at = session_todo_ns(ff);
@@ -311,7 +311,7 @@ static int turn(struct forkflame *ff)
 	if (r == 0)
 		r = session_flush(ff, false);
 	now_ns = clock_now();
-	if (now_ns >= ff->next_tick_ns) {
+	if (now_ns >= ff->next_tick_ns && !ff->watch.write) {
 		session_tick(ff);
 		plan_tick(ff, clock_now());
 	}
@@ -342,7 +342,7 @@ static int begin(struct forkflame *ff)
 {
 	int r = stopper_new(&ff->stopper, ff->command, &ff->err);
 
-	if (r == 0 && !ff->command)
+	if (r == 0 && !ff->command && !ff->watch.write)
 		r = open_oncpu(ff, 0);
 	if (r == 0 && !ff->command)
 		r = source_settle(ff, 0);
@@ -410,16 +410,20 @@ static void *run_main(void *ctx)
 	r = begin(ff);
 	if (r == 0 && ff->dumping)
 		r = session_dump(ff);
+	watch_begin(ff);
 	while (r == 0 && !ff->dumping && loop_breaks(ff->loop) == 0 &&
 	       !(ff->end_ns && clock_now() >= ff->end_ns)) {
 		r = session_take_events(ff);
 		if (r < 0 || (!ff->wanted && !ff->everybody))
 			break;
 		r = turn(ff);
+		if (r == 0)
+			r = ff->watch.failed;
 	}
 	if (r < 0)
 		(void)error_set(&ff->err, r, "%s", strerror(-r));
 	ended = finish(ff);
+	watch_end(ff);
 	r = r < 0 ? r : ended;
 	if (ff->stopper && !ff->command_ended)
 		ff->command_ended =

@@ -71,6 +71,8 @@ static int on_change(struct forkflame *ff, const struct change *change)
 	case CHANGE_ENDING:
 		if (p && m && (p->gone || p->pidfd < 0 || task_ended(p->pidfd)))
 			proctree_gone(ff->tree, p->serial, change->time_ns);
+		else if (p)
+			p->headless = true;
 		return 0;
 	case CHANGE_LEFT:
 		if (p && m)
@@ -78,6 +80,7 @@ static int on_change(struct forkflame *ff, const struct change *change)
 		return 0;
 	case CHANGE_RESCAN:
 		note_loss(ff);
+		watch_lost(ff);
 		ff->rescan = true;
 		return rescan_if_due(ff, clock_now());
 	}

@@ -91,6 +91,9 @@ void process_begin_sampling(struct forkflame *ff, struct process *p)
 			      .kind = TODO_YOUNG,
 			      .step_ns = YOUNG_STEP_NS };
 
+	watch_python(ff, p);
+	if (ff->watch.write)
+		return;
 	if (!p->threads.n)
 		(void)process_refresh(ff, p);
 	/*
@@ -198,6 +201,7 @@ void process_probe(struct forkflame *ff, struct process *p)
 
 	if (p->left_out && !select_again(ff, p))
 		return;
+	watch_python(ff, p);
 	if (image->verdict == VERDICT_SAMPLED) { /* a sharer has found it */
 		process_begin_sampling(ff, p);
 		return;
@@ -216,7 +220,9 @@ void process_probe(struct forkflame *ff, struct process *p)
 		image->verdict = VERDICT_UNKNOWN;
 		image->python =
 			strtab_id(ff->strings, rt.version, strlen(rt.version));
-		say_unknown(ff, p, &rt);
+		if (!ff->watch.write)
+			say_unknown(ff, p, &rt);
+		watch_python(ff, p);
 		return;
 	}
 	if (r == OUT_NOT_PYTHON)

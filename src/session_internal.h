@@ -111,6 +111,27 @@ struct held_thread {
 	uint64_t born_ns, ended_ns; /* 0: has not ended */
 };
 
+/* What can be told of a process: see session_watch.c. */
+enum news {
+	NEWS_HERE,   /* it lived already when we came */
+	NEWS_START,  /* it is the command */
+	NEWS_FORK,   /* it was born */
+	NEWS_FOUND,  /* it was born, but no event told so */
+	NEWS_EXEC,   /* it is another program */
+	NEWS_PYTHON, /* and a Python, which took some time to know */
+	NEWS_EXIT,
+	NEWS_COUNT,
+};
+
+/* A run that tells lives instead of taking samples. */
+struct watch {
+	forkflame_write_fn write; /* NULL: it is none */
+	void *ctx;
+	enum forkflame_summary_format format;
+	int failed; /* what the first write that failed returned */
+	uint64_t seen, pythons, ended, bad;
+};
+
 /* What a thread was found to wait for, and in which stack. */
 struct wait_memo {
 	uint32_t stack;
@@ -193,6 +214,7 @@ struct process {
 	uint64_t image_cpu_ns;      /* the leader's account at the latter */
 	uint64_t left_ns;
 	bool left, gone; /* has left the tree; its pidfd says it has ended */
+	bool headless;   /* its leader has ended, and others lived on */
 	bool forked;     /* its present image is inherited */
 	pid_t reader;    /* a task by which its memory is read; 0: the leader */
 	bool lends;      /* a thread of it has several thread states */
@@ -217,6 +239,13 @@ struct process {
 	uint64_t depth; /* below a root; 0: is one */
 	bool wanted;    /* not too deep: the run goes on while it lives */
 	bool left_out;  /* it, or its present image, was not asked for */
+
+	/* Of a run that tells lives. */
+	enum news joined_as;
+	bool met; /* its present image has been looked at once */
+	bool told, was_python;
+	uint32_t told_python; /* the version that was told last; string id */
+	uint64_t age_ns;      /* what it had lived when it joined */
 	int status;
 	bool has_status;
 };
@@ -333,6 +362,7 @@ struct forkflame {
 	bool dumping;          /* one look at each thread, instead of a run */
 	enum forkflame_summary_format dump_format;
 	struct str dump;
+	struct watch watch;
 	bool running, done;
 	bool oncpu_was; /* switch records were used, before they were closed */
 };
@@ -599,6 +629,20 @@ void session_tick(struct forkflame *ff);
  */
 void session_sample_process(struct forkflame *ff, struct process *p,
 			    bool may_stop);
+
+/* session_watch.c: lives, told as they happen; nothing where nobody wants that. */
+
+/* After @p joined, or exec'd, and its image was looked at for the first time. */
+void watch_join(struct forkflame *ff, struct process *p,
+		const struct member *m);
+void watch_exec(struct forkflame *ff, struct process *p, uint64_t time_ns);
+
+/* What is in the image of @p became known, or that it was asked for. */
+void watch_python(struct forkflame *ff, struct process *p);
+void watch_leave(struct forkflame *ff, struct process *p);
+void watch_lost(struct forkflame *ff);
+void watch_begin(struct forkflame *ff);
+void watch_end(struct forkflame *ff);
 
 /* session_dump.c: one look at each thread, written into ff->dump. */
 int session_dump(struct forkflame *ff);

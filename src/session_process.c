@@ -214,17 +214,19 @@ int process_join(struct forkflame *ff, const struct member *m)
 			p->image_cpu_ns = account.cpu_ns;
 		if (!p->started)
 			process_probe(ff, p);
+		watch_join(ff, p, m);
 		return 0;
 	}
 	p->waiting = true;
 	p->forked = true;
+	watch_join(ff, p, m);
 	if (p->gone)
 		return 0;
-	if (process_image(p)->verdict == VERDICT_SAMPLED && !p->left_out) {
+	if (process_image(p)->verdict != VERDICT_SAMPLED || p->left_out) {
+		process_probe_again(ff, p);
+	} else if (!ff->watch.write) {
 		(void)thread_inherit(ff, p, parent);
 		process_begin_sampling(ff, p);
-	} else {
-		process_probe_again(ff, p);
 	}
 	return 0;
 }
@@ -256,6 +258,7 @@ static int follow_exec(struct forkflame *ff, struct process *p,
 	if (thread_account(ff, &leader, &account) == 0)
 		p->image_cpu_ns = account.cpu_ns;
 	p->image_ns = time_ns;
+	p->met = false;
 	p->fork_tid = 0;
 	p->forked = false;
 	if (p->started) {
@@ -270,6 +273,7 @@ static int follow_exec(struct forkflame *ff, struct process *p,
 		process_probe_again(ff, p);
 	else
 		process_probe(ff, p);
+	watch_exec(ff, p, time_ns);
 	return 0;
 }
 
@@ -341,7 +345,7 @@ static bool find_status(struct forkflame *ff, const struct process *p,
 
 	if (procfs_stat(&ff->fs, p->pid, &stat, NULL) == 0 &&
 	    stat.state == 'Z' && (!start || stat.start == start) &&
-	    (stat.status || p->samples)) {
+	    (stat.status || p->samples || geteuid() == 0)) {
 		*ret = (int)stat.status;
 		return true;
 	}
@@ -365,8 +369,10 @@ void process_leave(struct forkflame *ff, struct process *p,
 	p->left_ns = m->left_ns;
 	p->has_status = m->has_status && m->status != EVENT_NO_STATUS;
 	p->status = p->has_status ? (int)m->status : 0;
-	if (!p->has_status)
-		p->has_status = find_status(ff, p, m->start, &p->status);
+	/* Its EXIT told of its leader, which is not who ended it. */
+	if ((!p->has_status || p->headless) &&
+	    find_status(ff, p, m->start, &p->status))
+		p->has_status = true;
 	process_settle(ff, p, m->left_ns);
 	process_judge_late(ff, p);
 	if (p->pidfd >= 0) {
@@ -374,8 +380,6 @@ void process_leave(struct forkflame *ff, struct process *p,
 		(void)close(p->pidfd);
 		p->pidfd = -1;
 	}
-	if (ff->children)
-		children_forget(ff->children, p->pid);
 	if (p->pid == ff->command && !ff->command_ended)
 		ff->command_ended =
 			stopper_taken(ff->stopper, &ff->command_status) ||
@@ -385,6 +389,7 @@ void process_leave(struct forkflame *ff, struct process *p,
 		p->status = ff->command_status;
 	}
 	record_process_end(ff, p, m->left_ns);
+	watch_leave(ff, p);
 }
 
 void process_gone(struct forkflame *ff, struct process *p)
@@ -401,7 +406,8 @@ void process_gone(struct forkflame *ff, struct process *p)
 		loop_unwatch(ff->loop, p->pidfd);
 	if (m->state == MEMBER_ENDING)
 		proctree_gone(ff->tree, p->serial,
-			      p->leaderless ? clock_now() : m->ending_ns);
+			      p->leaderless || p->headless ? clock_now()
+							   : m->ending_ns);
 	else
 		session_todo_put(ff, leave);
 }

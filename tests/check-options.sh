@@ -75,6 +75,8 @@ if command -v bash >/dev/null; then
 	want cpu record --mode = c
 	want --json dump --j
 	want --no-children dump --no
+	want tree t
+	want --json tree -p 1 --j
 	want --exclude-command record --exclude-c
 	want_not --exclude-command report --exclude-c
 	want "$$" record -p "$$"

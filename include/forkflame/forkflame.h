@@ -241,6 +241,19 @@ FORKFLAME_API int forkflame_dump(struct forkflame *ff,
 				 forkflame_write_fn write, void *ctx);
 
 /*
+ * Tell the lives of the tree as they happen, instead of forkflame_run: births,
+ * programs, ends, and which of them are a Python. Nothing is sampled or stopped, and
+ * of processes only what tells a Python is read. Each line is one call of @write, by a
+ * thread of the library; FORKFLAME_TEXT for a person, FORKFLAME_JSON an object a
+ * line, both as forkflame(1) documents them. With forkflame_add_all, of each Python
+ * and of what descends from one.
+ * Returns as forkflame_run, or what @write returned, which ends it.
+ */
+FORKFLAME_API int forkflame_watch(struct forkflame *ff,
+				  enum forkflame_summary_format format,
+				  forkflame_write_fn write, void *ctx);
+
+/*
  * Write what this machine offers to a recording and what it refuses, the latter
  * with what helps: lines for a person, each with one call of @write, each
  * beginning with "ok", "no" or "--" (neither). Needs no handle. Most is tried for

@@ -9,6 +9,7 @@
 #include "cli/options.h"
 #include "cli/record.h"
 #include "cli/report.h"
+#include "cli/tree.h"
 
 /* Die of the signal that the command died of, without a second core file. */
 static int die_of(int sig)
@@ -48,6 +49,9 @@ int main(int argc, char *argv[])
 		return dump_run(&options);
 	case OPTIONS_CHECK:
 		return check_run();
+	case OPTIONS_TREE:
+		status = tree_run(&options);
+		return status < 0 ? die_of(-status) : status;
 	case OPTIONS_RECORD:
 		break;
 	}

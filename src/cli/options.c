@@ -13,13 +13,15 @@ const char *options_help(void)
 	       "       forkflame record [OPTIONS] -p PID [-p PID]... | -a\n"
 	       "       forkflame report [OPTIONS] RECORDING...\n"
 	       "       forkflame dump [--json] [-o FILE] -p PID [-p PID]... | -a\n"
+	       "       forkflame tree [--json] [-d SECS] [-o FILE] COMMAND... | -p PID... | -a\n"
 	       "       forkflame check\n"
 	       "\n"
 	       "Profile a Python program and every process that it ever forks; report makes\n"
-	       "views of a recording; dump prints every stack of a running tree, now; check\n"
-	       "says what this machine offers, what it refuses, and what helps.\n"
+	       "views of a recording; dump prints every stack of a running tree, now; tree\n"
+	       "tells births, programs and ends as they happen; check says what this machine\n"
+	       "offers, what it refuses, and what helps.\n"
 	       "\n"
-	       "What to profile (record, dump)\n"
+	       "What to profile (record, dump, tree)\n"
 	       "  COMMAND              start it, profile it from its first instruction\n"
 	       "  -p, --pid PID        a running process and its descendants; repeatable,\n"
 	       "                       or PID,PID,...\n"
@@ -187,6 +189,8 @@ enum options_result options_parse(int argc, char *argv[], struct options *ret,
 		return options_report(argc - 1, argv + 1, ret, message, len);
 	if (is_subcommand(word, "dump"))
 		return options_dump(argc - 1, argv + 1, ret, message, len);
+	if (is_subcommand(word, "tree"))
+		return options_tree(argc - 1, argv + 1, ret, message, len);
 	if (is_subcommand(word, "check"))
 		return parse_check(argc - 1, argv + 1, message, len);
 	if (*word)
@@ -196,7 +200,7 @@ enum options_result options_parse(int argc, char *argv[], struct options *ret,
 			       word, word);
 	else
 		(void)snprintf(message, len,
-			       "a subcommand is missing: record, report, dump "
-			       "or check");
+			       "a subcommand is missing: record, report, dump, "
+			       "tree or check");
 	return OPTIONS_BAD;
 }

@@ -35,7 +35,7 @@ struct options {
 	bool split;         /* a file a process */
 	bool source;        /* show lines of source files */
 	bool quiet;
-	bool json; /* dump */
+	bool json; /* dump, tree */
 	enum color color;
 	int32_t trees[OPTIONS_PIDS];
 	size_t n_trees;
@@ -49,6 +49,7 @@ enum options_result {
 	OPTIONS_RECORD,
 	OPTIONS_REPORT,
 	OPTIONS_DUMP,
+	OPTIONS_TREE,
 	OPTIONS_CHECK,
 	OPTIONS_HELP,
 	OPTIONS_VERSION,

@@ -105,6 +105,10 @@ const char *options_take_selection(struct options *ret, int opt,
 /* All were taken. Returns NULL; or what does not go together, as a sentence. */
 const char *options_settle_selection(struct options *ret);
 
+/* -d and --events, of record and of tree; likewise. */
+const char *options_take_duration(struct options *ret, const char *value);
+const char *options_take_events(struct options *ret, const char *value);
+
 /* What parsing goes along with. */
 struct parsing {
 	struct options *options;
@@ -130,6 +134,8 @@ enum options_result options_record(int argc, char *argv[], struct options *ret,
 				   char *message, size_t len);
 enum options_result options_report(int argc, char *argv[], struct options *ret,
 				   char *message, size_t len);
+enum options_result options_tree(int argc, char *argv[], struct options *ret,
+				 char *message, size_t len);
 enum options_result options_dump(int argc, char *argv[], struct options *ret,
 				 char *message, size_t len);
 

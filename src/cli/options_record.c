@@ -52,6 +52,24 @@ static const char *take_rotate(struct options *ret, const char *value)
 		       : "is neither a time (60s) nor a size (100M)";
 }
 
+const char *options_take_duration(struct options *ret, const char *value)
+{
+	return words_seconds(value, &ret->run.duration_ns) &&
+			       ret->run.duration_ns
+		       ? NULL
+		       : "is no duration in seconds";
+}
+
+const char *options_take_events(struct options *ret, const char *value)
+{
+	int word = words_value(sources, value);
+
+	ret->run.events = word;
+	return word >= 0 ? NULL
+			 : "is no source: auto, connector, perf, "
+			   "children or scan";
+}
+
 /* One option. Returns NULL, or what is wrong, for "'VALUE' %s". */
 static const char *take_option(struct parsing *parsing, int opt,
 			       const char *value)
@@ -64,10 +82,7 @@ static const char *take_option(struct parsing *parsing, int opt,
 		return options_take_selection(ret, opt, value);
 	switch (opt) {
 	case 'd':
-		return words_seconds(value, &ret->run.duration_ns) &&
-				       ret->run.duration_ns
-			       ? NULL
-			       : "is no duration in seconds";
+		return options_take_duration(ret, value);
 	case 'r':
 		if (!words_number(value, true, &number) || number < 0.1 ||
 		    number > HZ_MAX)
@@ -83,11 +98,7 @@ static const char *take_option(struct parsing *parsing, int opt,
 		ret->run.nonblocking = true;
 		return NULL;
 	case OPT_EVENTS:
-		word = words_value(sources, value);
-		ret->run.events = word;
-		return word >= 0 ? NULL
-				 : "is no source: auto, connector, perf, "
-				   "children or scan";
+		return options_take_events(ret, value);
 	case OPT_EVENT_BUFFER:
 		return words_bytes(value, &ret->run.event_buffer) &&
 				       ret->run.event_buffer

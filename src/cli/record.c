@@ -2,16 +2,15 @@
 #include "cli/record.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "cli/messages.h"
 #include "cli/output.h"
+#include "cli/stopping.h"
 #include "cli/store.h"
 #include "cli/targets.h"
 #include "cli/view.h"
@@ -22,22 +21,16 @@
  * One recording, from the options to the files. What happens goes into a recording
  * as it happens, whatever is wanted in the end: the user's own file, or one without
  * a name that a view is then made of.
- *
- * Signals are waited for by a thread of their own, so that no handler needs to
- * know the run: the first INT, TERM or HUP ends it, the second ends forkflame at
- * once. Either way the kernel lets go of whatever is held. USR1 makes a view of what
- * there is so far, in that thread: the sampling goes on.
+ * USR1 makes a view of what there is so far: the sampling goes on.
  */
 struct record {
 	const struct options *options;
 	struct forkflame *ff;
 	struct progress_line line;
 	struct store store;
-	char *pattern;   /* name of the output */
-	sigset_t set;    /* the signals that are waited for */
-	sigset_t before; /* the mask that the command gets */
-	int first;       /* the signal that ended it; 0: none */
-	int status;      /* the exit status so far */
+	char *pattern; /* name of the output */
+	struct stopping stopping;
+	int status; /* the exit status so far */
 };
 
 /* Views of what is in the recording by now. 0 or -errno, which was said. */
@@ -68,45 +61,13 @@ static void say_wrote(const struct record *rec)
 			    rec->options->split ? " (a file a process)" : "");
 }
 
-static void write_so_far(struct record *rec)
+static void write_so_far(void *ctx)
 {
+	struct record *rec = ctx;
+
 	/* A recording is on the disk already, up to a second ago. */
 	if (rec->options->recording || write_views(rec) == 0)
 		say_wrote(rec);
-}
-
-static void *wait_for_signals(void *ctx)
-{
-	struct record *rec = ctx;
-	int sig;
-
-	for (int times = 0; times < 2;) {
-		if (sigwait(&rec->set, &sig) != 0)
-			return NULL;
-		if (sig == SIGUSR1) {
-			write_so_far(rec);
-			continue;
-		}
-		if (times++ == 1)
-			_exit(128 + sig);
-		__atomic_store_n(&rec->first, sig, __ATOMIC_RELEASE);
-		forkflame_stop(rec->ff);
-	}
-	return NULL;
-}
-
-/* Those that were ignored when we were started (nohup, a job of a script) stay so. */
-static void block_signals(struct record *rec)
-{
-	static const int ending[] = { SIGINT, SIGTERM, SIGHUP, SIGUSR1 };
-	struct sigaction action;
-
-	(void)sigemptyset(&rec->set);
-	for (size_t i = 0; i < sizeof(ending) / sizeof(*ending); i++)
-		if (sigaction(ending[i], NULL, &action) == 0 &&
-		    action.sa_handler != SIG_IGN)
-			(void)sigaddset(&rec->set, ending[i]);
-	(void)pthread_sigmask(SIG_BLOCK, &rec->set, &rec->before);
 }
 
 static void on_progress(void *ctx, struct forkflame *ff)
@@ -133,7 +94,8 @@ static int take_in(struct record *rec)
 	int r;
 
 	if (options->command) {
-		r = forkflame_start(rec->ff, options->command, &rec->before);
+		r = forkflame_start(rec->ff, options->command,
+				    &rec->stopping.before);
 		if (r == 0)
 			return 0;
 		message_say("%s: %s", forkflame_strerror(rec->ff),
@@ -263,39 +225,14 @@ static void write_all(struct record *rec)
 					options->view.value, to_stderr, NULL);
 }
 
-/*
- * The command's end decides about ours. It may outlive the run; after Ctrl-C,
- * which it got as well, and after the duration it is waited for.
- */
-static int command_status(struct record *rec)
-{
-	struct forkflame_progress progress = { .size = sizeof(progress) };
-	int first = __atomic_load_n(&rec->first, __ATOMIC_ACQUIRE);
-	int status;
-
-	forkflame_progress(rec->ff, &progress);
-	status = progress.command_status;
-	if (!progress.command_ended) {
-		int flags = first && first != SIGINT ? WNOHANG : 0;
-		pid_t pid;
-
-		do {
-			pid = waitpid(progress.command_pid, &status, flags);
-		} while (pid < 0 && errno == EINTR);
-		if (pid != progress.command_pid)
-			return rec->status;
-	}
-	return WIFSIGNALED(status) ? -WTERMSIG(status) : WEXITSTATUS(status);
-}
-
 static int run(struct record *rec)
 {
-	pthread_t waiter;
 	int r;
 
 	/* A reader that goes away is an error of ours, not our end. */
 	(void)signal(SIGPIPE, SIG_IGN);
-	r = -pthread_create(&waiter, NULL, wait_for_signals, rec);
+	rec->stopping.ff = rec->ff;
+	r = stopping_begin(&rec->stopping);
 	if (r < 0) {
 		message_say("cannot wait for signals: %s", strerror(-r));
 		return EXIT_NOTHING;
@@ -315,9 +252,9 @@ static int run(struct record *rec)
 		message_say("cannot write %s: %s", rec->pattern, strerror(-r));
 		rec->status = EXIT_OUTPUT;
 	}
-	r = rec->options->command ? command_status(rec) : rec->status;
-	(void)pthread_cancel(waiter);
-	(void)pthread_join(waiter, NULL);
+	r = rec->options->command ? stopping_status(&rec->stopping, rec->status)
+				  : rec->status;
+	stopping_end(&rec->stopping);
 	return r;
 }
 
@@ -362,7 +299,9 @@ int record_run(const struct options *options)
 		run_options.rotate = store_rotate;
 	if (!options->quiet && isatty(STDERR_FILENO))
 		run_options.progress = on_progress;
-	block_signals(&rec);
+	rec.stopping.on_usr1 = write_so_far;
+	rec.stopping.ctx = &rec;
+	stopping_block(&rec.stopping);
 	/* Ends of children must be kept for us, whoever started us. */
 	(void)signal(SIGCHLD, SIG_DFL);
 	r = open_sink(&rec);

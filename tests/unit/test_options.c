@@ -226,6 +226,29 @@ static void says_which_processes_are_meant(void **state)
 	assert_null(options.view.include);
 }
 
+static void watches_a_command_or_what_runs(void **state)
+{
+	(void)state;
+	assert_int_equal(
+		parse("tree", "--json", "-d", "2", "--", "x", "-y", NULL),
+		OPTIONS_TREE);
+	assert_true(options.json);
+	assert_int_equal(options.run.duration_ns, 2000000000);
+	assert_string_equal(options.command[1], "-y");
+	assert_int_equal(parse("t", "-a", NULL), OPTIONS_TREE);
+	assert_true(options.all);
+	assert_int_equal(parse("tree", "-p", "7", "--events", "children", NULL),
+			 OPTIONS_TREE);
+	assert_int_equal(options.run.events, FORKFLAME_EVENTS_CHILDREN);
+	assert_int_equal(parse("tree", "-h", NULL), OPTIONS_HELP);
+	assert_int_equal(parse("tree", NULL), OPTIONS_BAD);
+	assert_int_equal(parse("tree", "-p", "7", "x", NULL), OPTIONS_BAD);
+	assert_int_equal(parse("tree", "-r", "7", "x", NULL), OPTIONS_BAD);
+	assert_non_null(strstr(message, "'-r' is not known"));
+	assert_int_equal(parse("tree", "-d", NULL), OPTIONS_BAD);
+	assert_non_null(strstr(message, "'-d' needs a value"));
+}
+
 static void means_the_whole_machine_where_nothing_else_is_named(void **state)
 {
 	(void)state;
@@ -414,6 +437,7 @@ int main(void)
 		cmocka_unit_test(takes_nothing_with_check),
 		cmocka_unit_test(dumps_running_processes_only),
 		cmocka_unit_test(says_which_processes_are_meant),
+		cmocka_unit_test(watches_a_command_or_what_runs),
 		cmocka_unit_test(
 			means_the_whole_machine_where_nothing_else_is_named),
 		cmocka_unit_test(knows_every_format_by_its_file),
