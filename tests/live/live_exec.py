@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """An exec in mid-run: one process, two images, nothing mixed."""
+import os
+
 import fflive
 from fflive import expect, near
 
@@ -8,9 +10,9 @@ SECONDS = 1.0
 LINKS = 100 if fflive.LONG else 30
 
 
-def run_exec(python, successor):
+def run_exec(python, successor, *more):
     run = fflive.run([], [python, fflive.program("exec_first.py"), SECONDS,
-                          successor])
+                          successor, *more])
     fflive.check_run(run)
     expect(len(run.stats["members"]) == 1, "expected one process, saw %s",
            run.stats["members"])
@@ -58,6 +60,13 @@ def exec_of_the_same_python(python):
     check_versions(images, python, python)
 
 
+def exec_by_another_thread(python):
+    """It takes the place of the first one, and its number."""
+    run, images = run_exec(python, python, "thread")
+    check_halves(run)
+    check_versions(images, python, python)
+
+
 def exec_of_another_python(python):
     others = [one.path for one in fflive.pythons() if one.path != python]
     for other in others[:1]:
@@ -78,6 +87,38 @@ def exec_of_a_program_that_is_not_python():
     expect(lines < 40, "%d lines on stderr", lines)
 
 
+def in_order(process, programs):
+    """One that went on before it was asked has the name of the next, or none."""
+    images = process["images"]
+    expect(len(images) == len(programs), "expected %s, saw %s", programs, images)
+    for number, image in enumerate(images):
+        word = os.path.basename(image["command"].strip("[]").split(" ")[0])
+        expect(word in programs[number:] + [""], "%d: expected %s, saw %s",
+               number, programs[number], images)
+
+
+def launchers_are_images_in_their_order():
+    """A shell that becomes env, which becomes timeout, whose child becomes nice, a
+    Python, another one, and the first one again."""
+    first, second = fflive.newest(), fflive.pythons()[-1].path
+    run = fflive.run([], ["sh", "-c", "exec env A=b timeout 60 nice -n 0 '%s' '%s'"
+                          " 2 '%s' '%s'" % (first, fflive.program("exec_chain.py"),
+                                            first, second)])
+    fflive.check_run(run, stdout=b"the end of the chain\n")
+    root, child = run.stats["members"]
+    names = [os.path.basename(path) for path in (first, second, first)]
+    in_order(root, ["sh", "env", "timeout"])
+    in_order(child, ["nice"] + names)
+    verdicts = [one["verdict"] for one in child["images"]]
+    expect(root["verdict"] == "not_python" and child["verdict"] == "sampled" and
+           verdicts[1:] == ["sampled"] * 3, "verdicts: %s", verdicts)
+    versions = [one["python"] for one in child["images"][1:]]
+    expect(versions == [text_of(first), text_of(second), text_of(first)],
+           "versions: %s", versions)
+    expect(run.weigh(child["pid"], "burn") > .06, "time in burn: %.3f s",
+           run.weigh(child["pid"], "burn"))
+
+
 def execs_inside_samples_do_no_harm():
     pythons = [one.path for one in fflive.pythons()[:2]]
     run = fflive.run(["-r", 1000], [pythons[0], fflive.program("exec_chain.py"),
@@ -93,6 +134,7 @@ def execs_inside_samples_do_no_harm():
 
 
 if __name__ == "__main__":
-    fflive.main([exec_of_the_same_python, exec_of_another_python],
-                [exec_of_a_program_that_is_not_python,
+    fflive.main([exec_of_the_same_python, exec_by_another_thread,
+                 exec_of_another_python],
+                [launchers_are_images_in_their_order, exec_of_a_program_that_is_not_python,
                  execs_inside_samples_do_no_harm])
