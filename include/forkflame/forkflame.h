@@ -120,8 +120,8 @@ struct forkflame_options {
 	 * others are members of the tree all the same, so that their children are
 	 * found, and are counted as left out.
 	 */
-	int64_t depth; /* generations below a root (0: the roots); -1: all */
-	int64_t uid;   /* those of this (real) user; -1: anybody's */
+	int64_t depth;   /* generations below a root (0: the roots); -1: all */
+	int64_t uid;     /* those of this (real) user; -1: anybody's */
 	const char *exe; /* those that run this file; NULL: any */
 	/*
 	 * Those whose command line fits this POSIX extended regular expression,
@@ -130,12 +130,10 @@ struct forkflame_options {
 	const char *include_command, *exclude_command;
 };
 
-#define FORKFLAME_OPTIONS                                 \
-	{                                                 \
-		.size = sizeof(struct forkflame_options), \
-		.interval_ns = 10000000,                  \
-		.depth = -1,                              \
-		.uid = -1,                                \
+#define FORKFLAME_OPTIONS                                        \
+	{                                                        \
+		.size = sizeof(struct forkflame_options),        \
+		.interval_ns = 10000000, .depth = -1, .uid = -1, \
 	}
 
 /* The version of the library: "0.1.0". */
@@ -202,9 +200,9 @@ struct forkflame_progress {
 	uint64_t samples;           /* taken */
 	uint64_t dropped;           /* attempts that failed */
 	uint64_t ticks, ticks_missed;
-	pid_t command_pid;  /* 0: none was started */
-	bool command_ended; /* its status is known */
-	int command_status; /* as wait(2) gives it */
+	pid_t command_pid;           /* 0: none was started */
+	bool command_ended;          /* its status is known */
+	int command_status;          /* as wait(2) gives it */
 	uint64_t processes_left_out; /* not asked for */
 };
 

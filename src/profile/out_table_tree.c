@@ -191,10 +191,10 @@ static int choose(struct tree_lines *tree, bool fold, size_t most)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < n; i++)
 		ranks[i] = (struct rank){
-			.strange = fold &&
-				   (tree->at.at[i].verdict ==
-					    VERDICT_NOT_PYTHON ||
-				    tree->at.at[i].verdict == VERDICT_LEFT_OUT),
+			.strange =
+				fold &&
+				(tree->at.at[i].verdict == VERDICT_NOT_PYTHON ||
+				 tree->at.at[i].verdict == VERDICT_LEFT_OUT),
 			.cpu_ns = tree->at.at[i].cpu_ns,
 			.line = i,
 		};

@@ -17,7 +17,7 @@ enum verdict {
 	VERDICT_DENIED,     /* the kernel refused to let us read it */
 	VERDICT_TOO_SHORT, /* a Python that ended before a stack could be taken */
 	VERDICT_GONE,      /* ended before it could be told what it was */
-	VERDICT_LEFT_OUT,  /* it was not asked for */
+	VERDICT_LEFT_OUT, /* it was not asked for */
 	VERDICT_COUNT,
 };
 
