@@ -37,7 +37,7 @@ def check_placed(run, seconds=SECONDS):
     spans = [fact for fact in run.truth if fact.get("span") == "placed"]
     if spans:
         seconds = spans[0]["end"] - spans[0]["begin"]
-    near("time in placed", run.weigh(None, "placed"), seconds, .15)
+    fflive.lasts("time in placed", run.weigh(None, "placed"), seconds, .15)
 
 
 def check_busy(run):

@@ -7,7 +7,7 @@ import signal
 import subprocess
 
 import fflive
-from fflive import expect, near
+from fflive import expect
 
 # Function of the program, and what it waits for.
 WAITS = {"on_lock": "lock", "on_pipe": "pipe", "on_socket": "socket",
@@ -88,7 +88,7 @@ def lock_is_held_by_one_and_waited_for_by_the_other(python):
         expect(not waited, "a lock that is not known was waited for")
         return
     # One holds it whenever the two run; both want it all the time.
-    near("time with the lock held", held, max(seconds, busy["cpu"]), .25 * seconds)
+    fflive.lasts("time with the lock held", held, max(seconds, busy["cpu"]), .25 * seconds)
     # On a full machine it is often awake, and waits for a CPU instead.
     expect(waited > .15 * seconds, "waited for the lock: %.2f s of %d", waited,
            seconds)
@@ -100,7 +100,7 @@ def alone_nobody_waits_for_the_lock():
     _, slices = recorded(fflive.newest(), 2, 1)
     waited = total(slices, gil="waited")
     expect(waited < .1, "one busy thread waited for the lock: %.2f s", waited)
-    near("time with the lock held", total(slices, gil="held"), 2, .3)
+    fflive.lasts("time with the lock held", total(slices, gil="held"), 2, .3)
 
 
 if __name__ == "__main__":
