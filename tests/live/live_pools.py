@@ -34,16 +34,22 @@ def executor_workers_have_their_own_clocks(python, method):
     return run
 
 
-def executor_by_forkserver(python):
-    executor_workers_have_their_own_clocks(python, "forkserver")
+def interpreter(number):
+    """One for each way, as far as there are so many."""
+    found = fflive.pythons()
+    return found[number % len(found)].path
 
 
 def executor_by_fork():
-    executor_workers_have_their_own_clocks(fflive.newest(), "fork")
+    executor_workers_have_their_own_clocks(interpreter(0), "fork")
 
 
 def executor_by_spawn():
-    executor_workers_have_their_own_clocks(fflive.newest(), "spawn")
+    executor_workers_have_their_own_clocks(interpreter(1), "spawn")
+
+
+def executor_by_forkserver():
+    executor_workers_have_their_own_clocks(interpreter(2), "forkserver")
 
 
 # A server that replaces its workers
@@ -77,7 +83,5 @@ def workers_that_replace_each_other_are_all_in_the_profile():
 
 
 if __name__ == "__main__":
-    # The way with a server has a spawn and forks in it.
-    fflive.main([executor_by_forkserver],
-                [executor_by_fork, executor_by_spawn,
-                 workers_that_replace_each_other_are_all_in_the_profile])
+    fflive.main(once=[executor_by_fork, executor_by_spawn, executor_by_forkserver,
+                      workers_that_replace_each_other_are_all_in_the_profile])
