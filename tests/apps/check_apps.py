@@ -183,11 +183,11 @@ def gunicorn():
 
 # uWSGI: the interpreter comes with a plugin, by dlopen
 
-def uwsgi_command(port):
+def uwsgi_command(port, *more):
     return [need("uwsgi-core"), "--plugin", "python3", "--http-socket",
             "127.0.0.1:%d" % port, "--master", "--processes", "2",
             "--enable-threads", "--die-on-term", "--disable-logging",
-            "--wsgi-file", fflive.program("recycled.py")]
+            *(more or ("--wsgi-file", fflive.program("recycled.py")))]
 
 
 def check_uwsgi(run, served):
@@ -211,6 +211,22 @@ def uwsgi_attached():
     with program as run:
         served = ffworkers.serve(port, 20)
     return check_uwsgi(run, served)
+
+
+def uwsgi_interpreters():
+    """Its threads go from interpreter to interpreter, and have thread states that
+    others made for them."""
+    port = ffworkers.free_port()
+    run = start(uwsgi_command(
+        port, "--threads", "3", "--manage-script-name", "--mount",
+        "/a=" + ours("mounted.py"), "--mount", "/b=" + ours("mounted.py")))
+    served = ffworkers.serve(port, 30, ("/a", "/b"))
+    os.kill(command_of(run), signal.SIGTERM)
+    workers = ffworkers.check_clocks(finish(run), ("view_a", "view_b"))
+    expect(workers == set(served), "%s answered, views in %s", dict(served),
+           sorted(workers))
+    ffworkers.check_sampled(run, 3)
+    return run
 
 
 def command_of(run):
@@ -343,6 +359,7 @@ APPS = [
     ("gunicorn --max-requests", gunicorn),
     ("uWSGI", uwsgi),
     ("uWSGI, attached to", uwsgi_attached),
+    ("uWSGI, two interpreters", uwsgi_interpreters),
     ("Celery with Redis, attached to", celery),
     ("joblib loky", joblib),
     ("dask LocalCluster", dask),

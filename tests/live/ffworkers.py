@@ -108,11 +108,11 @@ def free_port():
         return one.getsockname()[1]
 
 
-def ask(port):
+def ask(port, path):
     """The pid that the server at @port answers with; 0: no answer."""
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
     try:
-        connection.request("GET", "/")
+        connection.request("GET", path)
         return int(connection.getresponse().read())
     except (OSError, http.client.HTTPException):
         return 0
@@ -120,18 +120,20 @@ def ask(port):
         connection.close()
 
 
-def serve(port, requests):
-    """Ask so often, once the server answers. Returns how often each pid did."""
+def serve(port, requests, paths=("/",)):
+    """Ask so often, once the server answers, for one path after the other. Returns
+    how often each pid answered."""
     answers = collections.Counter()
-    fflive.wait_until(lambda: ask_once(port, answers), 60, "answer of the server")
-    for _ in range(requests - 1):
-        answers[ask(port)] += 1
+    fflive.wait_until(lambda: ask_once(port, paths[0], answers), 60,
+                      "answer of the server")
+    for number in range(1, requests):
+        answers[ask(port, paths[number % len(paths)])] += 1
     expect(not answers[0], "%d requests had no answer", answers[0])
     return +answers
 
 
-def ask_once(port, answers):
-    pid = ask(port)
+def ask_once(port, path, answers):
+    pid = ask(port, path)
     if pid:
         answers[pid] += 1
     return pid
