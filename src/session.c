@@ -357,7 +357,9 @@ static int begin(struct forkflame *ff)
 	ff->cpu_start_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 	ff->tick_base_ns = ff->start_ns;
 	ff->look_ns = ff->start_ns;
-	ff->reconcile_ns = ff->start_ns + NSEC_PER_SEC;
+	/* Between being seen and being watched, members may have forked. */
+	ff->reconcile_ns =
+		ff->start_ns + (ff->tasks ? 250 * NSEC_PER_MSEC : NSEC_PER_SEC);
 	ff->progress_ns = ff->start_ns + PROGRESS_NS;
 	ff->end_ns = ff->options.duration_ns
 			     ? ff->start_ns + ff->options.duration_ns

@@ -21,6 +21,7 @@
 #include "linux/remote.h"
 #include "linux/sched.h"
 #include "linux/spawn.h"
+#include "linux/taskevents.h"
 #include "linux/tracee.h"
 #include "linux/urgency.h"
 #include "linux/waits.h"
@@ -296,9 +297,10 @@ struct forkflame {
 	uint64_t late;                    /* processes found late, likewise */
 	struct proc_stats procs;          /* of the last reconciliation */
 	unsigned reconciled;
-	uint64_t reconcile_ns; /* when the next one is due */
-	uint64_t rescan_ns;    /* not before, however much is lost */
-	bool rescan;           /* one is owed */
+	uint64_t reconcile_ns;    /* when the next one is due */
+	uint64_t rescan_ns;       /* not before, however much is lost */
+	bool rescan;              /* one is owed */
+	struct taskevents *tasks; /* of the listener; NULL: it watches nobody */
 	struct children *children;
 	struct events looked; /* of children_look */
 	uint64_t look_ns;     /* children: when to look next */
@@ -402,8 +404,11 @@ int source_settle(struct forkflame *ff, pid_t command);
 int source_look(struct forkflame *ff, uint64_t now_ns);
 uint64_t source_look_ns(const struct forkflame *ff);
 
-/* A member has joined; one that has left need not be known any more. */
-void source_follow(struct forkflame *ff, const struct process *p);
+/*
+ * A member has joined (@told: by its FORK, not by a snapshot); one that has left need not be known
+ * any more.
+ */
+void source_follow(struct forkflame *ff, const struct process *p, bool told);
 void source_forget(struct forkflame *ff, const struct process *p);
 
 /* The run has ended. */

@@ -205,7 +205,7 @@ int process_join(struct forkflame *ff, const struct member *m)
 	select_place(ff, p, m, parent);
 	select_image(ff, p, forked ? parent : NULL);
 	find_place(ff, p, forked ? parent : NULL);
-	source_follow(ff, p);
+	source_follow(ff, p, forked);
 	p->started = p->pid == ff->command && !ff->running;
 	if (!forked) {
 		/* What it used before we came is not ours to account for. */

@@ -89,18 +89,64 @@ static int try_connector(struct forkflame *ff)
 	return 0;
 }
 
-/* Of the machine, or of @pid. With @last, a refusal is one for good. */
+/* All threads of @pid. OUT_GONE when it has gone. */
+static int watch(struct forkflame *ff, struct taskevents *t, pid_t pid)
+{
+	struct proc_tids tids = { 0 };
+	int r = procfs_tids(&ff->fs, pid, &tids, NULL);
+
+	for (size_t i = 0; r == 0 && i < tids.n; i++) {
+		r = taskevents_watch(t, tids.at[i]);
+		if (r == -ESRCH)
+			r = 0;
+	}
+	vec_free(&tids);
+	return r;
+}
+
+/* Those that were asked for; whom they have forked is watched when it is found. */
+static int watch_roots(struct forkflame *ff, struct taskevents *t,
+		       struct error *why)
+{
+	int r = 0;
+
+	for (size_t i = 0; r >= 0 && i < ff->roots.n; i++)
+		r = watch(ff, t, ff->roots.at[i].pid);
+	if (r < 0)
+		return error_set(why, r,
+				 "perf task records: of a process that "
+				 "runs already");
+	return 0;
+}
+
+/* Of the machine, for -1; of @pid; of the roots, for 0. */
+static int open_perf(struct forkflame *ff, pid_t pid, struct error *why)
+{
+	struct taskevents *t = NULL;
+	struct evsource source;
+	int r = taskevents_open(&t, pid, ff->options.event_buffer, why);
+
+	if (r < 0)
+		return r;
+	source = taskevents_source(t);
+	if (pid == 0)
+		r = watch_roots(ff, t, why);
+	if (r < 0) {
+		source.close(source.self);
+		return r;
+	}
+	r = listener_start(&ff->listener, &source, why);
+	if (r == 0 && pid == 0)
+		ff->tasks = t;
+	return r;
+}
+
+/* With @last, a refusal is one for good. */
 static int try_perf(struct forkflame *ff, pid_t pid, bool last)
 {
 	struct error why = ERROR_NONE;
-	struct evsource source;
-	struct taskevents *t = NULL;
-	int r = taskevents_open(&t, pid, ff->options.event_buffer, &why);
+	int r = open_perf(ff, pid, &why);
 
-	if (r == 0) {
-		source = taskevents_source(t);
-		r = listener_start(&ff->listener, &source, &why);
-	}
 	if (r < 0)
 		return last ? refused(ff, FORKFLAME_EVENTS_PERF, r, &why) : 0;
 	ff->source = FORKFLAME_EVENTS_PERF;
@@ -109,7 +155,9 @@ static int try_perf(struct forkflame *ff, pid_t pid, bool last)
 		       "program that runs with another's rights (setuid) they "
 		       "may tell nothing, and before Linux 6.15 nothing of how "
 		       "a process ended",
-		       pid < 0 ? "" : " of the command",
+		       pid < 0   ? ""
+		       : pid > 0 ? " of the command"
+				 : " of the processes and their descendants",
 		       ff->events_reason[0] ? ff->events_reason : "asked for");
 	return 0;
 }
@@ -156,7 +204,7 @@ int source_settle(struct forkflame *ff, pid_t command)
 	int r = 0;
 
 	if (!ff->listener && !ff->children && wanted(ff, FORKFLAME_EVENTS_PERF))
-		r = try_perf(ff, command ? command : -1, true);
+		r = try_perf(ff, command, true);
 	if (r == 0 && !ff->listener && !ff->children)
 		r = look_instead(ff);
 	if (!ff->events_reason[0] && ff->options.events)
@@ -186,8 +234,10 @@ uint64_t source_look_ns(const struct forkflame *ff)
 	return ff->children ? ff->look_ns : UINT64_MAX;
 }
 
-void source_follow(struct forkflame *ff, const struct process *p)
+void source_follow(struct forkflame *ff, const struct process *p, bool told)
 {
+	if (ff->tasks && !told)
+		(void)watch(ff, ff->tasks, p->pid);
 	if (ff->children)
 		(void)children_watch(ff->children, p->pid);
 	if (ff->listener)
@@ -212,6 +262,7 @@ void source_close(struct forkflame *ff)
 		.strangers = listener_strangers(ff->listener),
 		.wakes = listener_wakes(ff->listener),
 	};
+	ff->tasks = NULL;
 	listener_stop(ff->listener);
 	ff->listener = NULL;
 }

@@ -26,11 +26,9 @@ struct trailer {
 	uint32_t cpu, reserved;
 };
 
-int perfring_open(struct perfring *ret, enum perfring_what what, pid_t pid,
-		  int cpu, size_t size, struct error *err)
+static int open_event(enum perfring_what what, pid_t pid, int cpu, size_t bytes)
 {
 	bool tasks = what == PERFRING_TASKS;
-	size_t bytes = size ? size : RING_BYTES;
 	struct perf_event_attr attr = {
 		.size = sizeof(attr),
 		.type = PERF_TYPE_SOFTWARE,
@@ -45,23 +43,33 @@ int perfring_open(struct perfring *ret, enum perfring_what what, pid_t pid,
 		.exclude_hv = 1,
 		/* What happens in the kernel is not for ordinary users. */
 		.exclude_kernel = pid >= 0,
-		.inherit = pid >= 0,
+		.inherit = pid > 0,
 		.use_clockid = 1,
 		.clockid = CLOCK_MONOTONIC,
 		.watermark = 1,
 		.wakeup_watermark = tasks ? 1 : (uint32_t)(bytes / 2),
 	};
+	long fd = syscall(SYS_perf_event_open, &attr, pid, cpu, -1,
+			  PERF_FLAG_FD_CLOEXEC);
+
+	return fd < 0 ? -errno : (int)fd;
+}
+
+int perfring_open(struct perfring *ret, enum perfring_what what, pid_t pid,
+		  int cpu, size_t size, struct error *err)
+{
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
-	const char *name = tasks ? "task" : "switch";
+	const char *name = what == PERFRING_TASKS ? "task" : "switch";
 	int r;
 
 	*ret = PERFRING_NONE;
-	ret->fd = (int)syscall(SYS_perf_event_open, &attr, pid, cpu, -1,
-			       PERF_FLAG_FD_CLOEXEC);
-	if (ret->fd < 0)
-		return error_set(err, -errno, "open the %s records of CPU %d",
-				 name, cpu);
-	ret->size = bytes;
+	ret->cpu = cpu;
+	ret->size = size ? size : RING_BYTES;
+	r = open_event(what, pid, cpu, ret->size);
+	if (r < 0)
+		return error_set(err, r, "open the %s records of CPU %d", name,
+				 cpu);
+	ret->fd = r;
 	ret->map = mmap(NULL, page + ret->size, PROT_READ | PROT_WRITE,
 			MAP_SHARED, ret->fd, 0);
 	if (ret->map == MAP_FAILED) {
@@ -73,6 +81,19 @@ int perfring_open(struct perfring *ret, enum perfring_what what, pid_t pid,
 		return r;
 	}
 	return 0;
+}
+
+int perfring_also(const struct perfring *ring, enum perfring_what what,
+		  pid_t tid)
+{
+	int fd = open_event(what, tid, ring->cpu, ring->size);
+	int r = fd;
+
+	if (fd >= 0 && ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, ring->fd)) {
+		r = -errno;
+		(void)close(fd);
+	}
+	return r;
 }
 
 void perfring_close(struct perfring *ring)

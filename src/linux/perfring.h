@@ -16,6 +16,7 @@
  */
 struct perfring {
 	int fd;
+	int cpu;
 	void *map;        /* a control page, then the ring */
 	size_t size;      /* of the ring, a power of two */
 	bool refused_map; /* perfring_open failed for its size */
@@ -51,8 +52,9 @@ enum perfring_what {
 
 /*
  * Open the records of CPU @cpu: of everybody for @pid -1 (needs
- * perf_event_paranoid <= 0, root or CAP_PERFMON), else of @pid and all that it
- * will fork (no privilege for one's own at paranoid <= 2).
+ * perf_event_paranoid <= 0, root or CAP_PERFMON), of nobody but the calling thread
+ * for 0, else of @pid (a thread, too) and all that it will fork (no privilege for
+ * one's own at paranoid <= 2).
  *
  * @size  of the ring, a power of two, at least a page; 0: 256 KiB
  *
@@ -60,6 +62,12 @@ enum perfring_what {
  */
 int perfring_open(struct perfring *ret, enum perfring_what what, pid_t pid,
 		  int cpu, size_t size, struct error *err);
+/*
+ * Have the same records of @tid, and of all that it will fork, in @ring too. Returns
+ * an fd, which the caller keeps open for as long; or a negative errno.
+ */
+int perfring_also(const struct perfring *ring, enum perfring_what what,
+		  pid_t tid);
 void perfring_close(struct perfring *ring);
 
 /*

@@ -21,7 +21,8 @@ struct taskevents;
 
 /*
  * Open the records of the machine, for @pid -1 (perf_event_paranoid <= 0, root or
- * CAP_PERFMON), or of @pid and all that it will fork (perf_event_paranoid <= 2).
+ * CAP_PERFMON), of @pid and all that it will fork (perf_event_paranoid <= 2), or, for
+ * 0, of those that are watched; not longer than the calling thread lives.
  *
  * @buffer  bytes for each CPU; 0: 1 MiB. Less where that may not be had.
  *
@@ -31,6 +32,13 @@ struct taskevents;
 int taskevents_open(struct taskevents **ret, pid_t pid, size_t buffer,
 		    struct error *err);
 struct evsource taskevents_source(struct taskevents *t);
+
+/*
+ * Opened with @pid 0: watch thread @tid and all that it will fork, from now on.
+ * Returns 0, also when it is watched already; a negative errno (-ESRCH: no such
+ * thread). By one thread, while the listener reads.
+ */
+int taskevents_watch(struct taskevents *t, pid_t tid);
 
 /* One without rings, fed by taskevents_feed: for tests. */
 struct taskevents *taskevents_new(void);

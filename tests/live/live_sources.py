@@ -1,14 +1,18 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """The tree is the same whichever source tells of births, execs and ends."""
+import subprocess
+
 import fflive
 import live_exec
 import live_fork
 import live_killed
 import live_parents
 import live_rootfirst
+import live_short
 import live_user
 from fflive import expect
+from live_fallback import UNSHARE
 
 SOURCES = ["connector", "perf", "children", "scan"]
 
@@ -84,6 +88,26 @@ def an_ordinary_user_has_perf_for_what_he_starts():
         expect("of the command" in run.stderr, "stderr: %s", run.stderr)
 
 
+def in_a_container_perf_watches_a_tree_that_runs_already():
+    """A shell and its `sleep` are there; then it becomes a Python that forks."""
+    done = subprocess.run(UNSHARE + ["true"], stderr=subprocess.PIPE, text=True)
+    if done.returncode:
+        raise fflive.Skip("no namespaces: " + done.stderr.strip())
+    target = ("sleep 1.5; exec %s %s 60 .005 1 0"
+              % (fflive.newest(), fflive.program("short_children.py")))
+    run = fflive.run(["--events=perf"],
+                     under=UNSHARE + ["sh", "-c", "sh -c '%s' & p=$!; sleep .5; "
+                                      "\"$@\" -p $p" % target, "sh"])
+    if "perf task records" in run.stderr:
+        raise fflive.Skip(run.stderr.splitlines()[0])
+    fflive.check_run(run, here=False)
+    expect(run.stats["processes"]["seen"] == 62, "processes: %s",
+           run.stats["processes"])
+    missed = set(live_short.pids_of(run, "tiny")) - {
+        one["pid"] for one in run.stats["members"]}
+    expect(not missed, "missed: %s", missed)
+
+
 if __name__ == "__main__":
     fflive.main(once=[of_source(source, test) for source in SOURCES
                       for test in TREES] +
@@ -91,4 +115,5 @@ if __name__ == "__main__":
                 [of_source(source, live_parents.tree_is_kept_by_birth)
                  for source in TOLD] +
                 [short_lives(source) for source in SOURCES] +
-                [an_ordinary_user_has_perf_for_what_he_starts])
+                [an_ordinary_user_has_perf_for_what_he_starts,
+                 in_a_container_perf_watches_a_tree_that_runs_already])
