@@ -26,6 +26,8 @@
 
 #define BUFFER_DEFAULT (1u << 20)
 #define BUFFER_MIN (16u << 10)
+/* What an ordinary user may lock leaves this beside a ring of switch records. */
+#define BUFFER_MODEST (128u << 10)
 #define BUFFER_MAX (1u << 30)
 
 /* The longest record is about a hundred bytes. */
@@ -77,7 +79,7 @@ static int open_ring(struct perfring *ret, pid_t pid, int cpu, size_t buffer,
 	do {
 		*err = ERROR_NONE;
 		r = perfring_open(ret, PERFRING_TASKS, pid, cpu, size, err);
-		size /= 2;
+		size = size > BUFFER_MODEST ? BUFFER_MODEST : size / 2;
 	} while ((r == -EPERM || r == -ENOMEM) && ret->refused_map &&
 		 size >= BUFFER_MIN);
 	return r;
