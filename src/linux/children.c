@@ -102,6 +102,9 @@ static struct image image_of(const struct children *c,
 	struct stat exe;
 	char path[32];
 
+	/* In the midst of an exec the stack is there, and is moved once more. */
+	if (image.code_start == 0)
+		image.stack_start = 0;
 	/* Not procfs_exe: it is compared with nothing but itself. */
 	(void)snprintf(path, sizeof(path), "%d/exe", (int)stat->pid);
 	if (fstatat(c->fs->root, path, &exe, 0) == 0) {
@@ -222,10 +225,14 @@ static int look_at(struct children *c, struct watched *w, uint64_t now_ns,
 	/* A thread can bring a process back whose leader has ended: by exec. */
 	w->ended = false;
 	image = image_of(c, &stat);
-	if (is_other(&w->image, &image))
-		r = tell(events, EVENT_EXEC, w->pid, now_ns);
-	if (r == 0)
+	if (!is_other(&w->image, &image)) {
 		remember_image(w, &image);
+		return r;
+	}
+	/* What is not known of the new one is no more what it was of the old. */
+	r = tell(events, EVENT_EXEC, w->pid, now_ns);
+	if (r == 0)
+		w->image = image;
 	return r;
 }
 

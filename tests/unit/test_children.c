@@ -12,6 +12,11 @@
 
 #define NOW 1000000000000ull
 
+/* 42, with where its code and its stack begin. */
+#define STAT_PLACED(code, stack)                                           \
+	"42 (a) S 1 7 7 0 -1 4194304 104 0 0 0 3 4 0 0 20 0 1 0 5 2990080" \
+	" 443 18446744073709551615 " code " 95 " stack "\n"
+
 /* What is watched in a test, and what the last look told. */
 struct looker {
 	struct children *children;
@@ -254,6 +259,70 @@ static void finds_children_of_known_strangers_in_a_scan(void **state)
 	done(&looker);
 }
 
+/* A look in its midst sees another file, but not yet where its code begins. */
+static void tells_once_of_an_exec_that_takes_its_time(void **state)
+{
+	const struct fakeproc *fake = *state;
+	struct looker looker = watch_42(*state);
+	const struct event *events;
+
+	fakeproc_text(fake, "42/exe", "x");
+	(void)look(&looker, 0);
+	assert_int_equal(
+		renameat(fake->fs.root, "42/exe", fake->fs.root, "42/old"), 0);
+	fakeproc_text(fake, "42/exe", "y");
+	fakeproc_text(fake, "42/stat", STAT_PLACED("0", "77"));
+	events = look(&looker, 1);
+	assert_event(&events[0], EVENT_EXEC, 42, 0);
+	fakeproc_text(fake, "42/stat", STAT_PLACED("500", "600"));
+	(void)look(&looker, 0);
+	fakeproc_text(fake, "42/stat", STAT_PLACED("501", "600"));
+	(void)look(&looker, 1);
+	done(&looker);
+}
+
+/* A child may be born in the same tick as its parent, and is found later. */
+static void dates_births_of_one_tick_alike(void **state)
+{
+	const struct fakeproc *fake = *state;
+	struct looker looker = watch_42(*state);
+	char path[32], text[512];
+	uint64_t time_ns;
+
+	fakeproc_text(fake, "42/task/42/children", "50 ");
+	fakeproc_text(fake, "50/stat",
+		      FAKEPROC_STAT("50", "b", "S", "42", "9"));
+	fakeproc_text(fake, "50/task/50/children", "");
+	time_ns = look(&looker, 1)->time_ns;
+	/* Often, since the clocks that it could rest on differ by nanoseconds. */
+	for (int pid = 51; pid < 99; pid++) {
+		(void)snprintf(text, sizeof(text), "%d ", pid);
+		fakeproc_text(fake, "50/task/50/children", text);
+		(void)snprintf(text, sizeof(text),
+			       FAKEPROC_STAT("%d", "b", "S", "50", "9"), pid);
+		(void)snprintf(path, sizeof(path), "%d/stat", pid);
+		fakeproc_text(fake, path, text);
+		assert_int_equal(look(&looker, 1)->time_ns, time_ns);
+	}
+	done(&looker);
+}
+
+static void a_zombie_that_was_forgotten_is_not_told_of_again(void **state)
+{
+	const struct fakeproc *fake = *state;
+	struct looker looker = watch_42(*state);
+
+	fakeproc_text(fake, "42/task/42/children", "50 ");
+	fakeproc_text(fake, "50/stat",
+		      FAKEPROC_STAT("50", "b", "S", "42", "9"));
+	(void)look(&looker, 1);
+	fakeproc_text(fake, "50/stat",
+		      FAKEPROC_STAT("50", "b", "Z", "42", "9"));
+	children_forget(looker.children, 50);
+	(void)look(&looker, 0);
+	done(&looker);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -265,6 +334,9 @@ int main(void)
 		WITH_FAKE(tells_of_an_exec_that_a_child_did_before_the_look),
 		WITH_FAKE(tells_of_an_end_when_the_number_is_anothers),
 		WITH_FAKE(scans_all_where_the_kernel_has_no_such_files),
+		WITH_FAKE(tells_once_of_an_exec_that_takes_its_time),
+		WITH_FAKE(dates_births_of_one_tick_alike),
+		WITH_FAKE(a_zombie_that_was_forgotten_is_not_told_of_again),
 		WITH_FAKE(finds_children_of_known_strangers_in_a_scan),
 		WITH_FAKE(watches_no_one_who_is_not_there),
 		WITH_FAKE(finds_no_one_again_who_is_forgotten_and_not_reaped),
