@@ -375,7 +375,7 @@ int cnproc_open(struct cnproc **ret, size_t buffer, struct error *err)
 		goto out;
 	}
 	prepare_messages(cn);
-	r = cnsock_open(&cn->sock, buffer, err);
+	r = cnsock_open(&cn->sock, err);
 	if (r)
 		goto out;
 	cn->fd = nl_socket_get_fd(cn->sock);
@@ -384,6 +384,9 @@ int cnproc_open(struct cnproc **ret, size_t buffer, struct error *err)
 		r = test_child(cn, err);
 	if (r)
 		goto out;
+	/* Not before: one that is too small would lose the answer, too. */
+	if (buffer)
+		cnsock_buffer(cn->fd, buffer);
 	*ret = cn;
 	cn = NULL;
 out:

@@ -101,7 +101,7 @@ static int attach_filter(int fd)
 }
 
 /* As much as may be had: an event takes 832 bytes of it, Linux 6.18. */
-static void set_buffer(int fd, size_t buffer)
+void cnsock_buffer(int fd, size_t buffer)
 {
 	int bytes = BUFFER_DEFAULT;
 
@@ -120,7 +120,7 @@ static void set_buffer(int fd, size_t buffer)
  * changes neither; it insists on SOCK_RAW. The kernel chooses the port: one of
  * libnl's may be taken by another copy of libnl in the process.
  */
-int cnsock_open(struct nl_sock **ret, size_t buffer, struct error *err)
+int cnsock_open(struct nl_sock **ret, struct error *err)
 {
 	struct sockaddr_nl local = { .nl_family = AF_NETLINK,
 				     .nl_groups = CN_IDX_PROC };
@@ -150,7 +150,7 @@ int cnsock_open(struct nl_sock **ret, size_t buffer, struct error *err)
 		(void)error_set(err, r, "proc connector: attach the filter");
 		goto out;
 	}
-	set_buffer(fd, buffer);
+	cnsock_buffer(fd, 0);
 	if (bind(fd, (const struct sockaddr *)&local, sizeof(local))) {
 		r = error_set(err, -errno,
 			      "proc connector: bind was refused: before Linux "

@@ -13,12 +13,13 @@ struct nl_sock;
  * The proc connector's socket, filtered and bound, before anything is asked of
  * the kernel. Part of linux/cnproc; nobody else has a use for it.
  *
- * @buffer  bytes of receive buffer to ask for; 0: 8 MiB. The kernel doubles it.
- *
  * Returns 0, the caller frees *@ret with nl_socket_free; a negative errno, with
  * @err told. The socket does not block.
  */
-int cnsock_open(struct nl_sock **ret, size_t buffer, struct error *err);
+int cnsock_open(struct nl_sock **ret, struct error *err);
+
+/* Ask for so many bytes of receive buffer; 0: 8 MiB. The kernel doubles it. */
+void cnsock_buffer(int fd, size_t buffer);
 
 /*
  * Send PROC_CN_MCAST_LISTEN or _IGNORE. @cookie comes back, plus one, in the
