@@ -219,6 +219,46 @@ static void hear_all(struct forkflame *ff)
 	ff->opened = true;
 }
 
+/*
+ * Has @p another image than the one that is known, and has no event told so? It is
+ * looked at once more: the snapshot may be older than what is known.
+ */
+static bool has_exec_been_missed(struct forkflame *ff, const struct process *p,
+				 const struct proc_stat *stat)
+{
+	const struct member *m = proctree_member(ff->tree, p->serial);
+	struct proc_stat now;
+
+	/* One that the tree knows of is about to be followed. */
+	if (!m || m->execs != p->execs)
+		return false;
+	if (p->left || p->exec_ns || !p->code_start || stat->code_start <= 1 ||
+	    (stat->code_start == p->code_start &&
+	     stat->stack_start == p->stack_start))
+		return false;
+	return procfs_stat(&ff->fs, p->pid, &now, NULL) == 0 &&
+	       now.code_start > 1 &&
+	       (now.code_start != p->code_start ||
+		now.stack_start != p->stack_start);
+}
+
+/* An event of it that comes all the same is older, and no news to the tree. */
+static void find_missed_execs(struct forkflame *ff,
+			      const struct proc_stats *stats)
+{
+	for (size_t i = 0; i < stats->n; i++) {
+		const struct proc_stat *stat = &stats->at[i];
+		const struct process *p =
+			process_at(ff, proctree_find(ff->tree, stat->pid));
+		struct event exec = { .kind = EVENT_EXEC, .pid = stat->pid };
+
+		if (!p || !has_exec_been_missed(ff, p, stat))
+			continue;
+		exec.time_ns = clock_now();
+		(void)proctree_event(ff->tree, &exec);
+	}
+}
+
 int session_rescan(struct forkflame *ff, bool first)
 {
 	struct proc_stats stats = { 0 };
@@ -234,6 +274,8 @@ int session_rescan(struct forkflame *ff, bool first)
 			r = -ENOMEM;
 	if (r == 0)
 		r = snapshot_tell(ff, &s);
+	if (r == 0 && !first)
+		find_missed_execs(ff, &stats);
 	vec_free(&s.procs);
 	vec_free(&stats);
 	return r;
@@ -255,15 +297,15 @@ static int refresh(struct forkflame *ff, struct proc_stat *stat)
 
 static int reconcile(struct forkflame *ff)
 {
+	bool whole = ff->reconciled++ % RECONCILE_WHOLE == 0;
 	struct snapshot s;
 	int r;
 
 	hear_all(ff);
 	s = snapshot_begin(false);
 	s.young_ns = YOUNG_NS;
-	r = ff->reconciled++ % RECONCILE_WHOLE
-		    ? procfs_update(&ff->fs, &ff->procs, &ff->err)
-		    : procfs_snapshot(&ff->fs, &ff->procs, &ff->err);
+	r = !whole ? procfs_update(&ff->fs, &ff->procs, &ff->err)
+		   : procfs_snapshot(&ff->fs, &ff->procs, &ff->err);
 	for (size_t i = 0; r == 0 && i < ff->procs.n; i++) {
 		if (!select_sees(ff, &ff->procs.at[i]) ||
 		    refresh(ff, &ff->procs.at[i]) != 0)
@@ -273,6 +315,8 @@ static int reconcile(struct forkflame *ff)
 	}
 	if (r == 0)
 		r = snapshot_tell(ff, &s);
+	if (r == 0 && whole)
+		find_missed_execs(ff, &ff->procs);
 	vec_free(&s.procs);
 	return r;
 }

@@ -210,6 +210,9 @@ struct process {
 	uint64_t mark;        /* of the thread list when it was last walked */
 	bool walked;          /* the list has been walked since the exec */
 	uint64_t refresh_tick; /* when the list was last compared */
+	/* Where its code and its stack begin: an exec moves them. 0: not known. */
+	uint64_t code_start, stack_start;
+	uint32_t execs;   /* that the tree told of */
 	uint64_t exec_ns; /* of the EXEC that is still to be followed; 0: none */
 	uint64_t born_ns, image_ns; /* birth of process, of its present image */
 	uint64_t image_cpu_ns;      /* the leader's account at the latter */

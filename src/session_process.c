@@ -172,6 +172,23 @@ static void find_place(struct forkflame *ff, struct process *p,
 	str_free(&group);
 }
 
+/* By this an exec of which no event came is found out. A fork changes nothing. */
+static void find_image_place(struct forkflame *ff, struct process *p,
+			     const struct process *parent)
+{
+	struct proc_stat stat;
+
+	p->code_start = p->stack_start = 0;
+	if (parent) {
+		p->code_start = parent->code_start;
+		p->stack_start = parent->stack_start;
+	} else if (procfs_stat(&ff->fs, p->pid, &stat, NULL) == 0 &&
+		   stat.code_start > 1) {
+		p->code_start = stat.code_start;
+		p->stack_start = stat.stack_start;
+	}
+}
+
 /* A member of the tree: take it in, and if it was just born, sample it at once. */
 int process_join(struct forkflame *ff, const struct member *m)
 {
@@ -207,6 +224,7 @@ int process_join(struct forkflame *ff, const struct member *m)
 	find_place(ff, p, forked ? parent : NULL);
 	source_follow(ff, p, forked);
 	p->started = p->pid == ff->command && !ff->running;
+	find_image_place(ff, p, forked ? parent : NULL);
 	if (!forked) {
 		/* What it used before we came is not ours to account for. */
 		leader.tid = p->pid;
@@ -257,6 +275,7 @@ static int follow_exec(struct forkflame *ff, struct process *p,
 		process_take_back(ff, p);
 	if (thread_account(ff, &leader, &account) == 0)
 		p->image_cpu_ns = account.cpu_ns;
+	find_image_place(ff, p, NULL);
 	p->image_ns = time_ns;
 	p->met = false;
 	p->fork_tid = 0;
@@ -309,6 +328,7 @@ int process_exec(struct forkflame *ff, struct process *p, uint64_t time_ns)
 {
 	int r = 0;
 
+	p->execs++;
 	if (p->left)
 		return 0;
 	if (p->exec_ns)
