@@ -130,7 +130,8 @@ static enum mark tell_tasks(const struct machine *m, const struct trials *t,
 		return MARK_OK;
 	}
 	if (t->switches_own == 0) {
-		str_printf(to, "of what you profile, not of setuid programs, %s",
+		str_printf(to,
+			   "of what you profile, not of setuid programs, %s",
 			   role);
 		return MARK_OK;
 	}
