@@ -89,6 +89,18 @@ static bool is_stuck(const struct stopper *s, pid_t tid)
 	return false;
 }
 
+/*
+ * It is ours, and it dies: the kernel tells its parent nothing until its tracer has
+ * waited for it. Without memory, the parent waits until this thread ends.
+ */
+static void bury(struct stopper *s, pid_t tid)
+{
+	int number = errno;
+
+	(void)vec_push(&s->stuck, tid);
+	errno = number;
+}
+
 int stopper_begin(struct stopper *s, pid_t tid, struct stop *stop)
 {
 	*stop = (struct stop){ .tid = tid };
@@ -101,7 +113,7 @@ int stopper_begin(struct stopper *s, pid_t tid, struct stop *stop)
 		stop->state = STOP_ASKED;
 		return 0;
 	}
-	/* Gone meanwhile; should it only be dying, its end lets go of it. */
+	bury(s, tid);
 refused:
 	if (errno == ESRCH)
 		return OUT_GONE;
@@ -210,12 +222,12 @@ static int signal_of(int status)
 
 void stopper_end(struct stopper *s, struct stop *stop)
 {
-	(void)s;
 	if (stop->state != STOP_STOPPED)
 		return;
 	/* ESRCH: it was killed while it stood. */
-	(void)ptrace(PTRACE_DETACH, stop->tid, 0,
-		     (long)signal_of(stop->status));
+	if (ptrace(PTRACE_DETACH, stop->tid, 0, (long)signal_of(stop->status)) <
+	    0)
+		bury(s, stop->tid);
 	stop->state = STOP_NONE;
 }
 

@@ -46,6 +46,18 @@ def exits_of_threads_end_no_process(python):
     run.check_span("rest")
 
 
+def who_waits_for_a_killed_child_gets_it(python):
+    """One that dies while it is being stopped is its tracer's, until that waits."""
+    for oncpu in ("switches", "runcounts"):
+        run = fflive.run(["-r", 4000, "--oncpu", oncpu],
+                         [python, fflive.program("victims.py"), 200], timeout=60)
+        if run.status == 1 and oncpu == "switches":
+            continue  # refused here
+        fflive.check_run(run)
+        slowest = [fact["slowest"] for fact in run.truth if "slowest" in fact]
+        expect(len(slowest) == 1 and slowest[0] < 2, "waited for %s s", slowest)
+
+
 def names_mislead_nobody():
     run = fflive.run([], [fflive.newest(), fflive.program("threads.py"), "names",
                           1])
@@ -147,6 +159,7 @@ if __name__ == "__main__":
     fflive.main([ends_are_told_with_their_status,
                  threads_that_come_and_go_hide_nobody,
                  exits_of_threads_end_no_process,
+                 who_waits_for_a_killed_child_gets_it,
                  root_that_is_no_python_has_a_daemon_with_workers],
                 [names_mislead_nobody, attaching_to_a_zombie_ends_at_once,
                  target_that_is_stopped_now_and_then_is_profiled,
