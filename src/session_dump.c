@@ -103,7 +103,6 @@ static void text_process(const struct forkflame *ff, const struct process *p,
 			 struct str *to)
 {
 	const struct image *image = process_image(p);
-	char name[32];
 
 	str_printf(to, "Process %d: ", p->pid);
 	text_id(ff, to, image->command);
@@ -122,9 +121,8 @@ static void text_process(const struct forkflame *ff, const struct process *p,
 	for (size_t i = 0; i < p->threads.n; i++) {
 		const struct thread *t = p->threads.at[i];
 
-		session_thread_name(ff, t, name, sizeof(name));
 		str_printf(to, "  Thread %d (", t->tid);
-		str_escape(to, name, strlen(name), "");
+		text_id(ff, to, t->name);
 		str_printf(to, "): %s%s\n", thread_state(t), gil_words(t));
 		each_frame(ff, t->weigh.seen.stack, text_frame, to);
 	}
@@ -169,12 +167,10 @@ static void json_thread(const struct forkflame *ff, const struct thread *t,
 		[WAIT_TIME] = "time",     [WAIT_PROCESS] = "process",
 		[WAIT_SIGNAL] = "signal", [WAIT_OTHER] = "other",
 	};
-	char name[32];
 
-	session_thread_name(ff, t, name, sizeof(name));
 	json_open(j, '{');
 	json_put_u64(j, "tid", (uint64_t)t->tid);
-	json_put_text(j, "name", name);
+	json_id(ff, j, "name", t->name);
 	json_put_text(j, "state", thread_state(t));
 	json_put_text(j, "gil",
 		      weigh_has(&t->weigh) ? gils[t->weigh.seen.gil] : NULL);
@@ -226,6 +222,26 @@ static bool is_shown(const struct forkflame *ff, const struct process *p)
 	       verdict == VERDICT_UNKNOWN;
 }
 
+/* After all stacks, so that none waits for a name. */
+static void ask_names(struct forkflame *ff)
+{
+	struct str name = { 0 };
+
+	for (size_t i = 0; i < ff->processes.n; i++) {
+		struct process *p = ff->processes.at[i];
+
+		for (size_t k = 0; p && !p->left && k < p->threads.n; k++) {
+			uint32_t id;
+
+			session_thread_name(ff, p->threads.at[k], &name);
+			id = strtab_id(ff->strings, name.at ? name.at : "",
+				       name.len);
+			p->threads.at[k]->name = id == STRTAB_NONE ? 0 : id;
+		}
+	}
+	str_free(&name);
+}
+
 static void print_dump(struct forkflame *ff)
 {
 	struct json j = { .to = &ff->dump };
@@ -266,8 +282,10 @@ int session_dump(struct forkflame *ff)
 		stopper_reap(ff->stopper);
 		r = session_take_events(ff);
 	}
-	if (r == 0)
+	if (r == 0) {
+		ask_names(ff);
 		print_dump(ff);
+	}
 	return r;
 }
 

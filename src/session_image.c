@@ -77,6 +77,7 @@ int process_add_image(struct forkflame *ff, struct process *p)
 	p->rec_image = RECORD_NONE;
 	p->walked = false;
 	p->probes = 0;
+	p->active_interp = 0;
 	/* Whoever execs becomes the leader, and is alone. */
 	p->reader = 0;
 	p->leaderless = false;

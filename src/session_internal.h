@@ -206,6 +206,9 @@ struct process {
 	uint32_t cgroup;     /* string id */
 	struct VEC(struct thread *) threads;
 	size_t interps; /* how many have thread states, at the last walk */
+	uint64_t active_interp; /* where names were last looked for, when, ... */
+	uint64_t active_ns;
+	uint64_t active;      /* ... and threading's threads there; 0: none */
 	struct codeseen seen; /* code objects that are known by their numbers */
 	uint64_t mark;        /* of the thread list when it was last walked */
 	bool walked;          /* the list has been walked since the exec */
@@ -592,9 +595,15 @@ int session_flush(struct forkflame *ff, bool end);
 /* The last words. Returns likewise. */
 int session_end_recording(struct forkflame *ff);
 
-/* The kernel's name of a thread; "" when it cannot be had. */
-void session_thread_name(const struct forkflame *ff, const struct thread *t,
-			 char *name, size_t len);
+/* session_names.c: what threads are called. */
+
+/*
+ * The name that the program gave the thread (threading.Thread.name); where that
+ * cannot be had the kernel's; empty when there is none either. No thread may be
+ * held. *@to is cleared first.
+ */
+void session_thread_name(struct forkflame *ff, struct thread *t,
+			 struct str *to);
 
 /* session_summary.c: the summary, a JSON object; with the members or without. */
 void session_summary_json(const struct forkflame *ff,

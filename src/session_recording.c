@@ -172,38 +172,17 @@ void record_note(struct forkflame *ff, enum note_kind kind, uint64_t value)
 		recorder_note(ff->recorder, &note);
 }
 
-/* The kernel's name of a thread, into @name; "" when it cannot be had. */
-void session_thread_name(const struct forkflame *ff, const struct thread *t,
-			 char *name, size_t len)
-{
-	char path[64];
-	ssize_t n = -1;
-	int fd;
-
-	(void)snprintf(path, sizeof(path), "%d/task/%d/comm", t->process->pid,
-		       t->tid);
-	fd = task_there(t->process->pid, t->tid)
-		     ? openat(ff->fs.root, path, O_RDONLY | O_CLOEXEC)
-		     : -1;
-	if (fd >= 0) {
-		n = read(fd, name, len - 1);
-		(void)close(fd);
-	}
-	if (n > 0 && name[n - 1] == '\n')
-		n--;
-	name[n > 0 ? n : 0] = '\0';
-}
-
 static void tell_name(struct forkflame *ff, struct thread *t, uint64_t now_ns)
 {
-	char name[32];
+	struct str name = { 0 };
 	uint32_t id;
 
 	if (t->named_ns && now_ns < t->named_ns + NAME_NS)
 		return;
 	t->named_ns = now_ns;
-	session_thread_name(ff, t, name, sizeof(name));
-	id = strtab_id(ff->strings, name, strlen(name));
+	session_thread_name(ff, t, &name);
+	id = strtab_id(ff->strings, name.at ? name.at : "", name.len);
+	str_free(&name);
 	if (id == STRTAB_NONE || id == t->name)
 		return;
 	t->name = id;

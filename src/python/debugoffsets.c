@@ -29,6 +29,7 @@ struct shape {
 	} runtime_state;
 	struct {
 		uint16_t size, id, next, threads_head, ceval_gil;
+		uint16_t imports_modules;
 		uint16_t gil_runtime_state;
 		uint16_t gil_runtime_state_locked, gil_runtime_state_holder;
 	} interpreter_state;
@@ -86,6 +87,7 @@ static const struct entry entries[] = {
 	ENTRY(interpreter_state, next, 8, INTERP_MAX, interp.next),
 	ENTRY(interpreter_state, threads_head, 8, INTERP_MAX, interp.thread_head),
 	ENTRY(interpreter_state, ceval_gil, 8, INTERP_MAX, interp.gil),
+	ENTRY(interpreter_state, imports_modules, 8, INTERP_MAX, interp.modules),
 	ENTRY(thread_state, next, 8, LAYOUT_MAX_THREAD, thread.next),
 	ENTRY(thread_state, interp, 8, LAYOUT_MAX_THREAD, thread.interp),
 	ENTRY(thread_state, current_frame, 8, LAYOUT_MAX_THREAD, thread.frame),

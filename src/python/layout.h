@@ -40,6 +40,22 @@ enum lines_kind {
 	LINES_LNOTAB_UNSIGNED, /* pairs, lines go on only: 2.7 */
 };
 
+/* What is behind a dictionary. */
+enum dict_kind {
+	DICT_UNKNOWN, /* not known: no dictionary can be read */
+	DICT_TABLE,   /* 2.7: a table of entries with hash, key, value */
+	DICT_SIZE,    /* 3.6 to 3.10: keys, their number of places as it is */
+	DICT_LOG2,    /* from 3.11: as a power of two; entries of two kinds */
+};
+
+/* Where the attributes of an object are that has a dictionary. */
+enum attrs_kind {
+	ATTRS_DICT,     /* up to 3.10: in the dictionary at tp_dictoffset */
+	ATTRS_POINTERS, /* 3.11: values or dictionary, before the object */
+	ATTRS_TAGGED,   /* 3.12: one pointer; to values, if it is odd */
+	ATTRS_INLINE, /* from 3.13: dictionary, else values behind the object */
+};
+
 struct layout {
 	uint8_t major, minor;
 	bool free_threaded;
@@ -53,8 +69,9 @@ struct layout {
 	} runtime;
 	struct {
 		uint32_t next, thread_head;
-		uint32_t id;  /* 3.7+ */
-		uint32_t gil; /* 3.12+: pointer to the interpreter's GIL */
+		uint32_t id;      /* 3.7+ */
+		uint32_t gil;     /* 3.12+: pointer to the interpreter's GIL */
+		uint32_t modules; /* PyObject *: sys.modules */
 		uint32_t next_thread_id; /* u64 that counts threads ever made: 3.7+ */
 	} interp;
 	struct {
@@ -121,6 +138,24 @@ struct layout {
 		/* Bits of the u32 state. */
 		uint8_t kind_shift, compact_shift, ascii_shift;
 	} str;
+	struct {
+		enum dict_kind kind;
+		uint16_t keys;   /* ma_keys; ma_table in 2.7 */
+		uint16_t values; /* ma_values: 3.6+ */
+		uint16_t mask;   /* ma_mask, places - 1: 2.7 */
+		/* In the keys. */
+		uint16_t size;        /* dk_size, u64; or dk_log2_size, u8 */
+		uint16_t index_bytes; /* dk_log2_index_bytes, u8: 3.11+ */
+		uint16_t entry_kind;  /* dk_kind, u8: 3.11+ */
+		uint16_t n;           /* dk_nentries, u64 */
+		uint16_t indices;     /* after these come the entries */
+		uint16_t values_data; /* in what ma_values points to */
+	} dict;
+	struct {
+		enum attrs_kind kind;
+		uint16_t flags, basicsize, dictoffset, keys; /* of a type */
+		uint16_t module_dict;
+	} attrs;
 };
 
 /* The row of a version, or NULL: unknown. Never a neighbour's. */

@@ -31,6 +31,7 @@ KEEP = {
         'interpreters.head', 'gilstate.tstate_current'],
     'struct _is': [
         'next', 'id', 'tstate_head', 'threads.head', 'ceval.gil',
+        'modules', 'imports.modules',
         'tstate_next_unique_id', 'threads.next_unique_id'],
     'struct _gil_runtime_state': ['last_holder', 'locked'],
     'struct _ts': [
@@ -50,7 +51,14 @@ KEEP = {
     'PyVarObject': ['ob_size'],
     'PyBytesObject': ['ob_sval'],
     'PyStringObject': ['ob_size', 'ob_shash', 'ob_sval'],
-    'PyTypeObject': ['tp_name'],
+    'PyTypeObject': ['tp_name', 'tp_basicsize', 'tp_flags', 'tp_dictoffset'],
+    'PyHeapTypeObject': ['ht_cached_keys'],
+    'PyModuleObject': ['md_dict'],
+    'PyDictObject': ['ma_keys', 'ma_values', 'ma_mask', 'ma_table'],
+    'PyDictKeysObject': [
+        'dk_size', 'dk_log2_size', 'dk_log2_index_bytes', 'dk_kind',
+        'dk_nentries', 'dk_indices'],
+    'struct _dictvalues': ['values'],
     'PyASCIIObject': [
         'length', 'hash', 'state', 'state.kind', 'state.compact',
         'state.ascii'],
@@ -61,6 +69,7 @@ KEEP = {
         'runtime_state.size', 'runtime_state.interpreters_head',
         'interpreter_state.size', 'interpreter_state.id',
         'interpreter_state.next', 'interpreter_state.threads_head',
+        'interpreter_state.imports_modules',
         'interpreter_state.ceval_gil', 'interpreter_state.gil_runtime_state',
         'interpreter_state.gil_runtime_state_locked',
         'interpreter_state.gil_runtime_state_holder',
@@ -267,6 +276,41 @@ def strings(major, facts):
     ]
 
 
+def dicts(major, minor, facts):
+    """The part of a row on dictionaries, and on where attributes are."""
+    keys, a_type = 'PyDictKeysObject', 'PyTypeObject'
+    if major < 3:
+        kind = 'DICT_TABLE'
+    elif keys not in facts.fields:
+        kind = 'DICT_UNKNOWN'
+    else:
+        kind = 'DICT_SIZE' if minor < 11 else 'DICT_LOG2'
+    return [
+        ('dict.kind', kind),
+        ('dict.keys', facts.at('PyDictObject', 'ma_table', 'ma_keys')),
+        ('dict.values', facts.at('PyDictObject', 'ma_values')),
+        ('dict.mask', facts.at('PyDictObject', 'ma_mask')),
+        ('dict.size', facts.at(keys, 'dk_size', 'dk_log2_size')),
+        ('dict.index_bytes', facts.at(keys, 'dk_log2_index_bytes')),
+        ('dict.entry_kind', facts.at(keys, 'dk_kind')),
+        ('dict.n', facts.at(keys, 'dk_nentries')),
+        ('dict.indices', facts.at(keys, 'dk_indices')),
+        # Up to 3.10 the values are a plain array.
+        ('dict.values_data', facts.at('struct _dictvalues', 'values')
+         if 'struct _dictvalues' in facts.fields else 0),
+        ('attrs.kind', 'ATTRS_DICT' if minor < 11 else
+         'ATTRS_POINTERS' if minor < 12 else
+         'ATTRS_TAGGED' if minor < 13 else 'ATTRS_INLINE'),
+        ('attrs.flags', facts.at(a_type, 'tp_flags')),
+        ('attrs.basicsize', facts.at(a_type, 'tp_basicsize')),
+        ('attrs.dictoffset', facts.at(a_type, 'tp_dictoffset')),
+        ('attrs.keys', facts.at('PyHeapTypeObject', 'ht_cached_keys')),
+        # The first field behind the object's head, where the file lacks it.
+        ('attrs.module_dict', facts.at('PyModuleObject', 'md_dict')
+         if 'PyModuleObject' in facts.fields else facts.size['PyObject']),
+    ]
+
+
 def row(name, facts):
     """One version's row: a list of (designator, value)."""
     skip, limit, tags = CONSTANTS[name]
@@ -300,6 +344,7 @@ def row(name, facts):
         ('interp.id', facts.at(is_, 'id')),
         ('interp.thread_head', facts.at(is_, 'tstate_head', 'threads.head')),
         ('interp.gil', facts.at(is_, 'ceval.gil')),
+        ('interp.modules', facts.at(is_, 'modules', 'imports.modules')),
         ('interp.next_thread_id',
          facts.at(is_, 'tstate_next_unique_id', 'threads.next_unique_id')),
         ('gil.last_holder',
@@ -351,7 +396,7 @@ def row(name, facts):
         ('object.bytes_data', facts.at('PyBytesObject', 'ob_sval')
          if major > 2 else facts.at('PyStringObject', 'ob_sval')),
         ('object.type_name', facts.at('PyTypeObject', 'tp_name')),
-    ] + strings(major, facts)
+    ] + strings(major, facts) + dicts(major, minor, facts)
 
 
 # Without these a version cannot be read at all.

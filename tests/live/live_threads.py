@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Who the threads are: after a fork, in another pid namespace, in a second
 interpreter, without a leader, without Python, and by the thousand."""
+import re
 import subprocess
 
 import ffplaces
@@ -110,6 +111,23 @@ def check_interpreters(run):
     for outer, inner in (("outer_main", "inner_sleep"), ("alone", "inner_work"),
                          ("outer_thread", "inner_work"), ("alone", "inner_sleep")):
         near("%s in %s" % (inner, outer), of(outer, inner), 0, .001)
+
+
+def names_are_the_program_s(python):
+    """Where threading has one; and never anything else, while they change."""
+    with fflive.Target([python, fflive.program("named_threads.py"), "20"]) as target:
+        named = target.truth()[0]["names"]
+        comm = fflive.read_text("/proc/%d/comm" % target.pid).strip()
+        right = sorted(named + [comm, comm])
+        for _ in range(8):
+            told = sorted("and after" if re.match(r"name \d+$", one["name"]) else
+                          one["name"] for one in
+                          ffplaces.dump(target.pid)[target.pid]["threads"])
+            # One is renamed all the time, and may be caught without a name.
+            if "and after" not in told and comm in told:
+                told[told.index(comm)] = "and after"
+                told.sort()
+            expect(told == right, "expected %s, saw %s", right, told)
 
 
 def can_unshare(*flags):
@@ -221,6 +239,7 @@ def main():
                  process_without_a_leader_can_be_attached_to):
         outcomes += [fflive.attempt(test, python.path)
                      for python in fflive.pythons()]
+    outcomes += ffplaces.each(names_are_the_program_s)
     outcomes += ffplaces.each(stacks_of_two_interpreters_are_one,
                               lambda version: version >= (3, 8))
     outcomes += ffplaces.each(interpreter_is_shown_where_it_runs,

@@ -24,11 +24,12 @@ static const struct {
 	/* runtime_state: size, interpreters_head */
 	{ 24, 316616 },
 	{ 40, 808 },
-	/* interpreter_state: size, id, next, threads_head, ceval_gil, gil... */
+	/* interpreter_state: size, id, next, threads_head, imports_modules, gil... */
 	{ 48, 225864 },
 	{ 56, 7280 },
 	{ 64, 7272 },
 	{ 72, 7344 },
+	{ 96, 7688 },
 	{ 120, 16 },
 	{ 128, 7784 },
 	{ 144, 7800 },
