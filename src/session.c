@@ -67,7 +67,7 @@ static int allocate(struct forkflame *ff)
 	ff->prefetch = prefetch_new();
 	ff->raw = calloc(FRAMES_MAX, sizeof(*ff->raw));
 	ff->ids = calloc(FRAMES_MAX, sizeof(*ff->ids));
-	ff->frames = calloc(FRAMES_MAX + 1, sizeof(*ff->frames));
+	ff->frames = calloc(FRAMES_MAX + FRAMES_MARKS, sizeof(*ff->frames));
 	ff->stacks = stacks_new();
 	if (!ff->remote || !ff->tree || !ff->strings || !ff->stacks ||
 	    !ff->prefetch || !ff->raw || !ff->ids || !ff->frames)

@@ -30,13 +30,13 @@ static int noting_readv(void *ctx, struct mem_range *ranges, size_t n)
 }
 
 /* Does a futex of the interpreter's lock lie at @futex? */
-static bool is_gil_futex(struct forkflame *ff, const struct thread *t,
-			 uint64_t futex)
+static bool is_gil_futex(struct forkflame *ff, struct thread *t, uint64_t futex)
 {
 	uint64_t start, end;
+	const struct seat *seat = thread_entered(t);
 
-	return runtime_gil_futexes(&ff->mem, &process_image(t->process)->rt,
-				   t->seat.interp, &start, &end) == 0 &&
+	return runtime_gil_futexes(&ff->mem, seat_runtime(t, seat),
+				   seat->interp, &start, &end) == 0 &&
 	       futex >= start && futex < end;
 }
 
@@ -94,9 +94,9 @@ static void look_idle(struct forkflame *ff, struct thread *t, bool contended,
 void thread_look_around(struct forkflame *ff, struct thread *t,
 			struct seen *seen)
 {
-	const struct image *image = process_image(t->process);
+	struct seat *seat = thread_entered(t);
 	struct noting noting = { .mem = prefetch_mem(ff->prefetch),
-				 .hint = &t->seat.hint };
+				 .hint = &seat->hint };
 	const struct mem mem = { .readv = noting_readv, .ctx = &noting };
 	uint64_t holder = 0;
 
@@ -104,8 +104,9 @@ void thread_look_around(struct forkflame *ff, struct thread *t,
 	seen->wait = WAIT_UNKNOWN;
 	if (!ff->recorder && !ff->dumping)
 		return;
-	if (runtime_gil_holder(&mem, &image->rt, t->seat.interp, &holder) == 0)
-		seen->gil = holder == t->seat.tstate ? GIL_HELD : GIL_NONE;
+	if (runtime_gil_holder(&mem, seat_runtime(t, seat), seat->interp,
+			       &holder) == 0)
+		seen->gil = holder == seat->tstate ? GIL_HELD : GIL_NONE;
 	if (seen->run == RUN_IDLE)
-		look_idle(ff, t, holder && holder != t->seat.tstate, seen);
+		look_idle(ff, t, holder && holder != seat->tstate, seen);
 }

@@ -391,6 +391,49 @@ static bool is_live(struct forkflame *ff, const struct runtime *rt)
 	return false;
 }
 
+/* What is in the file of a candidate: as probe_locate, or why nobody knows. */
+static int look_into(struct forkflame *ff, const struct candidate *c,
+		     struct elf_facts *facts, struct runtime *ret)
+{
+	int r = facts_of(ff, ff->remote->pid, c, facts);
+
+	if (r == -ENOENT || r == -ESRCH || r == -ESTALE)
+		return OUT_GONE;
+	if (r < 0)
+		return r == -EACCES || r == -EPERM ? OUT_DENIED : r;
+	return r ? r : probe_locate(facts, &c->file, &ff->mem, ret);
+}
+
+int session_locate_second(struct forkflame *ff, struct process *p,
+			  const struct runtime *first, struct runtime *ret)
+{
+	struct candidate list[CANDIDATES_MAX];
+	struct proc_maps maps = { 0 };
+	size_t n = 0;
+	int r;
+
+	r = read_maps(ff, p, &maps);
+	if (r == 0) {
+		n = find_candidates(ff, ff->remote->pid, &maps, list);
+		r = OUT_NOT_PYTHON;
+	}
+	for (size_t i = 0; i < n && n > 1; i++) {
+		struct elf_facts facts = { 0 };
+		struct runtime rt = { 0 };
+
+		if (look_into(ff, &list[i], &facts, &rt) != 0 ||
+		    (rt.address == first->address &&
+		     rt.interp_only == first->interp_only) ||
+		    !is_live(ff, &rt))
+			continue;
+		*ret = rt;
+		r = 0;
+		break;
+	}
+	proc_maps_free(&maps);
+	return r;
+}
+
 int session_locate(struct forkflame *ff, struct process *p, struct runtime *ret)
 {
 	struct candidate list[CANDIDATES_MAX];
@@ -408,13 +451,7 @@ int session_locate(struct forkflame *ff, struct process *p, struct runtime *ret)
 		struct elf_facts facts = { 0 };
 		struct runtime rt = { 0 };
 
-		r = facts_of(ff, ff->remote->pid, &list[i], &facts);
-		if (r == -ENOENT || r == -ESRCH || r == -ESTALE)
-			r = OUT_GONE;
-		else if (r < 0)
-			r = r == -EACCES || r == -EPERM ? OUT_DENIED : r;
-		else if (r == 0)
-			r = probe_locate(&facts, &list[i].file, &ff->mem, &rt);
+		r = look_into(ff, &list[i], &facts, &rt);
 		if (r < 0)
 			goto out;
 		wants_library |= facts.needs_libpython;

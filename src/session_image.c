@@ -22,6 +22,9 @@ static const unsigned probe_ms[] = { 1,    2,    3,     5,    8,   15,
 #define DENIED_PROBES 3
 #define PROBES (sizeof(probe_ms) / sizeof(*probe_ms))
 
+/* One that has a Python is looked at for a second one, too, from there on. */
+#define PROBES_SECOND 7
+
 /* A new process is sampled at its birth and then after 1/4, 1/2, 1, 2, ... ms. */
 #define YOUNG_STEP_NS (NSEC_PER_MSEC / 4)
 
@@ -37,6 +40,7 @@ void image_drop(struct image *image)
 	if (!image || --image->refs)
 		return;
 	codecache_free(image->codes);
+	codecache_free(image->second_codes);
 	free(image);
 }
 
@@ -78,6 +82,7 @@ int process_add_image(struct forkflame *ff, struct process *p)
 	p->walked = false;
 	p->probes = 0;
 	p->active_interp = 0;
+	p->sampling = false;
 	/* Whoever execs becomes the leader, and is alone. */
 	p->reader = 0;
 	p->leaderless = false;
@@ -95,8 +100,14 @@ void process_begin_sampling(struct forkflame *ff, struct process *p)
 	watch_python(ff, p);
 	if (ff->watch.write)
 		return;
+	p->sampling = true;
 	if (!p->threads.n)
 		(void)process_refresh(ff, p);
+	/* It may load another one. What was forked has what its parent has. */
+	if (!p->forked) {
+		p->probes = PROBES_SECOND;
+		process_probe_again(ff, p);
+	}
 	/*
 	 * A child that is on its way to an exec will be there in some hundred
 	 * microseconds: it is not worth a stop. Before it has run for the first
@@ -129,6 +140,33 @@ static struct image *image_part(struct process *p, bool always)
 	return own;
 }
 
+/*
+ * A second interpreter, of another library, that runs something. Both have their
+ * threads; whoever shares the image has the second one if it is there.
+ */
+static void look_for_second(struct forkflame *ff, struct process *p)
+{
+	struct image *image = process_image(p);
+	struct str both = { 0 };
+	struct runtime rt = { 0 };
+
+	if (image->second_codes)
+		return;
+	if (session_locate_second(ff, p, &image->rt, &rt) != 0)
+		return;
+	image->second_codes = codecache_new(ff->strings);
+	if (!image->second_codes)
+		return;
+	image->second_rt = rt;
+	str_printf(&both, "%s and %s", image->rt.version, rt.version);
+	if (!both.failed)
+		image->python = strtab_id(ff->strings, both.at, both.len);
+	str_free(&both);
+	p->walked = false;
+	vec_free(&p->seen);
+	(void)process_refresh(ff, p);
+}
+
 static void image_found(struct forkflame *ff, struct process *p,
 			const struct runtime *rt)
 {
@@ -144,6 +182,9 @@ static void image_found(struct forkflame *ff, struct process *p,
 	image->verdict = VERDICT_SAMPLED;
 	image->python =
 		strtab_id(ff->strings, rt->version, strlen(rt->version));
+	/* One that we were not there to see start may have it already. */
+	if (p->born_ns <= ff->start_ns)
+		look_for_second(ff, p);
 	process_begin_sampling(ff, p);
 }
 
@@ -203,8 +244,14 @@ void process_probe(struct forkflame *ff, struct process *p)
 	if (p->left_out && !select_again(ff, p))
 		return;
 	watch_python(ff, p);
-	if (image->verdict == VERDICT_SAMPLED) { /* a sharer has found it */
-		process_begin_sampling(ff, p);
+	if (image->verdict == VERDICT_SAMPLED) {
+		if (!p->sampling) { /* a sharer has found it */
+			process_begin_sampling(ff, p);
+			return;
+		}
+		look_for_second(ff, p);
+		if (!image->second_codes)
+			process_probe_again(ff, p);
 		return;
 	}
 	if (image->verdict == VERDICT_UNKNOWN)

@@ -65,6 +65,9 @@
 /* A stack is cut to this many frames; as many of each end are kept. */
 #define FRAMES_MAX 16384
 
+/* What may be added to it: one is cut, some are left out, of which Python it is. */
+#define FRAMES_MARKS 5
+
 /*
  * A stop is waited for so long. One that is still on its way then is read as it
  * stands, and let go when it comes.
@@ -96,6 +99,12 @@ struct image {
 	enum verdict verdict;
 	struct runtime rt; /* valid when verdict is SAMPLED */
 	struct codecache *codes;
+	/*
+	 * Another interpreter beside that one: of another library, with threads of
+	 * its own. Valid when it has a cache of codes.
+	 */
+	struct runtime second_rt;
+	struct codecache *second_codes;
 	uint32_t command; /* string id */
 	uint32_t python;  /* string id of the version text; 0: none */
 };
@@ -150,6 +159,7 @@ struct seat {
 	uint64_t interp;
 	uint64_t pthread;
 	pid_t native; /* its number as the interpreter has it; a forked child's is late */
+	bool second; /* of the image's second interpreter */
 	struct stackhint hint;
 };
 
@@ -184,6 +194,7 @@ struct thread {
 	uint64_t gap;          /* run-count mode: ticks between looks */
 	struct seen candidate; /* what was read and is not proven yet */
 
+	size_t entered; /* innermost in it: 0 is seat, 1 the first below, ... */
 	size_t mark_at,
 		left_out; /* in the newest reading: where frames are missing */
 	bool due;         /* in session.due */
@@ -211,6 +222,8 @@ struct process {
 	uint64_t active;      /* ... and threading's threads there; 0: none */
 	struct codeseen seen; /* code objects that are known by their numbers */
 	uint64_t mark;        /* of the thread list when it was last walked */
+	uint64_t second_mark; /* of the second interpreter's */
+	bool sampling;        /* the present image is sampled */
 	bool walked;          /* the list has been walked since the exec */
 	uint64_t refresh_tick; /* when the list was last compared */
 	/* Where its code and its stack begin: an exec moves them. 0: not known. */
@@ -337,10 +350,11 @@ struct forkflame {
 	struct map elf_by_file, elf_by_stat;
 	struct VEC(uint32_t) told; /* versions not known: string ids */
 	struct prefetch *prefetch;
-	struct rawframe *raw; /* FRAMES_MAX */
-	uint32_t *ids;        /* FRAMES_MAX */
-	struct frame *frames; /* FRAMES_MAX + 1 */
-	uint32_t deeper;      /* string id of the mark of a cut stack */
+	struct rawframe *raw;          /* FRAMES_MAX */
+	uint32_t *ids;                 /* FRAMES_MAX */
+	size_t second_from, second_to; /* raw: frames of a second interpreter */
+	struct frame *frames;          /* FRAMES_MAX + FRAMES_MARKS */
+	uint32_t deeper; /* string id of the mark of a cut stack */
 
 	/* Sampling. */
 	struct threads due;
@@ -387,6 +401,14 @@ void session_notice(struct forkflame *ff, const char *format, ...)
  */
 int session_locate(struct forkflame *ff, struct process *p,
 		   struct runtime *ret);
+
+/*
+ * Look for another interpreter beside @first, of another file (or another loading of
+ * it), that runs something. Returns 0 with *@ret; OUT_NOT_PYTHON: there is none; or
+ * what looking came to.
+ */
+int session_locate_second(struct forkflame *ff, struct process *p,
+			  const struct runtime *first, struct runtime *ret);
 
 /*
  * A program may live shorter than it takes to read its mappings. Is its file one
@@ -488,6 +510,23 @@ static inline struct image *process_image(const struct process *p)
 	return p->images.at[p->images.n - 1];
 }
 
+/* The interpreter that a thread state is of. */
+static inline const struct runtime *seat_runtime(const struct thread *t,
+						 const struct seat *seat)
+{
+	const struct image *image = process_image(t->process);
+
+	return seat->second ? &image->second_rt : &image->rt;
+}
+
+/* That of its thread states that it runs in, by the newest reading. */
+static inline struct seat *thread_entered(struct thread *t)
+{
+	return t->entered && t->entered <= t->below.n
+		       ? &t->below.at[t->entered - 1]
+		       : &t->seat;
+}
+
 /* session_image.c: program images; is there a Python in one, and which. */
 
 /* NULL is fine. */
@@ -537,9 +576,12 @@ int thread_account(struct forkflame *ff, struct thread *t,
 
 /* session_seat.c: the thread states of a thread, and its stack. */
 
-/* In a walk of the list: one more of @t, the newest interpreter's first. */
+/*
+ * In a walk of the list: one more of @t, the newest interpreter's first; @second,
+ * of the image's second interpreter.
+ */
 int thread_seat(struct forkflame *ff, struct thread *t,
-		const struct pythread *th);
+		const struct pythread *th, bool second);
 
 /* After it: those that were not met are no more. */
 void thread_drop_seats(struct thread *t);

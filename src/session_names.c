@@ -43,9 +43,8 @@ static void kernel_name(const struct forkflame *ff, const struct thread *t,
 
 /* The threads that threading of one interpreter knows; 0: none. */
 static uint64_t active_of(struct forkflame *ff, struct process *p,
-			  uint64_t interp)
+			  const struct layout *layout, uint64_t interp)
 {
-	const struct layout *layout = &process_image(p)->rt.layout;
 	uint64_t now_ns = clock_now();
 
 	if (p->active_interp == interp &&
@@ -58,15 +57,16 @@ static uint64_t active_of(struct forkflame *ff, struct process *p,
 	return p->active;
 }
 
-static bool name_in(struct forkflame *ff, struct process *p,
+static bool name_in(struct forkflame *ff, struct thread *t,
 		    const struct seat *seat, struct str *to)
 {
-	uint64_t active = active_of(ff, p, seat->interp);
+	const struct layout *layout = &seat_runtime(t, seat)->layout;
+	uint64_t active = active_of(ff, t->process, layout, seat->interp);
 
 	if (!active)
 		return false;
-	return threadname_read(&ff->mem, &process_image(p)->rt.layout, active,
-			       seat->pthread, to) == 0;
+	return threadname_read(&ff->mem, layout, active, seat->pthread, to) ==
+	       0;
 }
 
 void session_thread_name(struct forkflame *ff, struct thread *t, struct str *to)
@@ -78,9 +78,9 @@ void session_thread_name(struct forkflame *ff, struct thread *t, struct str *to)
 	session_read_from(ff, p);
 	/* Its oldest interpreter is that which it was made in. */
 	if (t->below.n)
-		found = name_in(ff, p, &t->below.at[t->below.n - 1], to);
+		found = name_in(ff, t, &t->below.at[t->below.n - 1], to);
 	if (!found && t->seat.interp)
-		found = name_in(ff, p, &t->seat, to);
+		found = name_in(ff, t, &t->seat, to);
 	if (!found)
 		kernel_name(ff, t, to);
 }

@@ -17,7 +17,7 @@
 
 /* Put a thread state at its place, where another may have been. */
 static void seat_take(struct forkflame *ff, struct thread *t, struct seat *seat,
-		      const struct pythread *th)
+		      const struct pythread *th, bool second)
 {
 	if (seat->tstate != th->tstate) {
 		t->proven = false;
@@ -27,10 +27,11 @@ static void seat_take(struct forkflame *ff, struct thread *t, struct seat *seat,
 	seat->interp = th->interp;
 	seat->pthread = th->pthread;
 	seat->native = (pid_t)th->native;
+	seat->second = second;
 }
 
 int thread_seat(struct forkflame *ff, struct thread *t,
-		const struct pythread *th)
+		const struct pythread *th, bool second)
 {
 	size_t i = t->seats;
 
@@ -38,7 +39,7 @@ int thread_seat(struct forkflame *ff, struct thread *t,
 		return 0;
 	if (i > t->below.n && !vec_push(&t->below, (struct seat){ 0 }))
 		return -ENOMEM;
-	seat_take(ff, t, i ? &t->below.at[i - 1] : &t->seat, th);
+	seat_take(ff, t, i ? &t->below.at[i - 1] : &t->seat, th, second);
 	t->seats++;
 	return 0;
 }
@@ -55,7 +56,7 @@ void thread_drop_seats(struct thread *t)
 static int check_owner(struct forkflame *ff, const struct thread *t,
 		       const struct seat *seat)
 {
-	const struct layout *layout = &process_image(t->process)->rt.layout;
+	const struct layout *layout = &seat_runtime(t, seat)->layout;
 	const struct mem *mem = prefetch_mem(ff->prefetch);
 	uint64_t value;
 	int r;
@@ -85,7 +86,7 @@ static bool is_here(struct forkflame *ff, const struct thread *t,
 		    const struct seat *seat)
 {
 	const struct process *p = t->process;
-	const struct layout *layout = &process_image(p)->rt.layout;
+	const struct layout *layout = &seat_runtime(t, seat)->layout;
 	uint64_t top = t->seat.pthread, at;
 
 	if (layout->frame_kind != FRAME_CFRAME ||
@@ -113,7 +114,7 @@ static bool lends(const struct process *p)
 static int read_seat(struct forkflame *ff, struct thread *t, struct seat *seat,
 		     size_t *n)
 {
-	const struct layout *layout = &process_image(t->process)->rt.layout;
+	const struct layout *layout = &seat_runtime(t, seat)->layout;
 	size_t got;
 	int full, r;
 
@@ -130,6 +131,11 @@ static int read_seat(struct forkflame *ff, struct thread *t, struct seat *seat,
 	if (seat->hint.left_out) {
 		t->left_out = seat->hint.left_out;
 		t->mark_at = *n + got - got / 2;
+	}
+	if (seat->second) {
+		if (ff->second_from == ff->second_to)
+			ff->second_from = *n;
+		ff->second_to = *n + got;
 	}
 	*n += got;
 	return full;
@@ -155,6 +161,8 @@ static int read_below(struct forkflame *ff, struct thread *t, bool own,
 		r = read_seat(ff, t, seat, n);
 		if (*n > before)
 			entered = seat->interp;
+		if (*n > before && !before)
+			t->entered = i + 1;
 	}
 	return r;
 }
@@ -176,22 +184,52 @@ static int read_lent(struct forkflame *ff, struct thread *t, size_t *n)
 			struct seat *seat = k ? &maker->below.at[k - 1]
 					      : &maker->seat;
 
-			if (r == 0 && is_here(ff, t, seat))
+			if (r == 0 && !seat->second && is_here(ff, t, seat))
 				r = read_seat(ff, t, seat, n);
 		}
 	}
 	return r;
 }
 
+/*
+ * The code objects of what was read. Those of a second interpreter are one stretch of
+ * it: what is above that is only there when an interpreter is lent.
+ */
+static int capture(struct forkflame *ff, struct thread *t, size_t n)
+{
+	const struct image *image = process_image(t->process);
+	const struct mem *mem = prefetch_mem(ff->prefetch);
+	size_t from = ff->second_from, to = ff->second_to;
+	size_t at = from == to || from ? 0 : to;
+	size_t len = from == to ? n : from ? from : n - to;
+	int r = 0;
+
+	/* What is known of the first part would not outlast the last. */
+	if (from && from < to && to < n)
+		return OUT_TORN;
+	if (len)
+		r = codecache_capture(
+			image->codes,
+			t->process->interps == 1 ? &t->process->seen : NULL,
+			mem, &image->rt.layout, ff->raw + at, len,
+			ff->ids + at);
+	if (r == 0 && from < to)
+		r = codecache_capture(image->second_codes, NULL, mem,
+				      &image->second_rt.layout, ff->raw + from,
+				      to - from, ff->ids + from);
+	return r;
+}
+
 int thread_read(struct forkflame *ff, struct thread *t, size_t *ret_n,
 		bool *ret_cut)
 {
-	const struct image *image = process_image(t->process);
 	size_t n = 0, lent;
 	int r;
 
 	ff->remote->pid = t->tid;
 	t->left_out = 0;
+	t->entered = 0;
+	ff->second_from = ff->second_to = 0;
 	r = lends(t->process) ? read_lent(ff, t, &n) : 0;
 	lent = n;
 	if (r == 0)
@@ -206,11 +244,7 @@ int thread_read(struct forkflame *ff, struct thread *t, size_t *ret_n,
 	*ret_cut = r == OUT_FULL && !t->left_out;
 	if (r != 0 && r != OUT_FULL)
 		return r;
-	r = codecache_capture(image->codes,
-			      t->process->interps == 1 ? &t->process->seen
-						       : NULL,
-			      prefetch_mem(ff->prefetch), &image->rt.layout,
-			      ff->raw, n, ff->ids);
+	r = capture(ff, t, n);
 	if (r == 0)
 		*ret_n = n;
 	return r;

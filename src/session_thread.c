@@ -264,7 +264,8 @@ static void fetch_known(struct forkflame *ff, const struct process *p)
 }
 
 static int walk_threads(struct forkflame *ff, struct process *p,
-			struct pythread **ret, size_t *ret_n)
+			const struct runtime *rt, struct pythread **ret,
+			size_t *ret_n, uint64_t *ret_mark)
 {
 	size_t room = THREADS_FIRST;
 	struct pythread *threads = NULL;
@@ -279,9 +280,8 @@ static int walk_threads(struct forkflame *ff, struct process *p,
 		}
 		threads = more;
 		fetch_known(ff, p);
-		r = runtime_threads(prefetch_mem(ff->prefetch),
-				    &process_image(p)->rt, threads, room, ret_n,
-				    &p->mark);
+		r = runtime_threads(prefetch_mem(ff->prefetch), rt, threads,
+				    room, ret_n, ret_mark);
 		room *= 8;
 	} while (r == OUT_FULL && room <= RUNTIME_MAX_THREADS * 8);
 	if (r != 0 && r != OUT_FULL) {
@@ -305,7 +305,7 @@ static void end_unlisted(struct forkflame *ff, struct process *p)
 
 /* A listed thread state of the task @tid: known, new, or there only on paper. */
 static int list_thread(struct forkflame *ff, struct process *p, pid_t tid,
-		       const struct pythread *th, bool old)
+		       const struct pythread *th, bool second, bool old)
 {
 	struct thread *t = tid > 0 ? thread_find(ff, p, tid) : NULL;
 	int r = 0;
@@ -319,11 +319,12 @@ static int list_thread(struct forkflame *ff, struct process *p, pid_t tid,
 	if (r != 0)
 		return r;
 	t->dead = false;
-	return thread_seat(ff, t, th);
+	return thread_seat(ff, t, th, second);
 }
 
 static int list_threads(struct forkflame *ff, struct process *p,
-			const struct pythread *threads, size_t n)
+			const struct pythread *threads, size_t n,
+			size_t seconds)
 {
 	bool old = !p->walked && p->born_ns < ff->start_ns;
 	struct tasks tasks = { 0 };
@@ -339,7 +340,7 @@ static int list_threads(struct forkflame *ff, struct process *p,
 	for (size_t i = 0; i < n && r == 0; i++)
 		r = list_thread(ff, p,
 				session_tid_of(ff, p, threads, n, i, &tasks),
-				&threads[i], old);
+				&threads[i], i < seconds, old);
 	tasks_free(&tasks);
 	if (r == 0)
 		end_unlisted(ff, p);
@@ -351,11 +352,61 @@ static int list_threads(struct forkflame *ff, struct process *p,
 	return r;
 }
 
+/*
+ * The thread states of all interpreters: those of the second before the first's, as
+ * it was entered last where a thread is in both. What is wrong with the second spoils
+ * nothing: a forked child may not have it.
+ */
+static int walk_all(struct forkflame *ff, struct process *p,
+		    struct pythread **ret, size_t *ret_n, size_t *ret_seconds)
+{
+	const struct image *image = process_image(p);
+	struct pythread *first = NULL, *second = NULL, *both;
+	size_t n = 0, seconds = 0;
+	int r;
+
+	r = walk_threads(ff, p, &image->rt, &first, &n, &p->mark);
+	if (r == 0 && image->second_codes &&
+	    walk_threads(ff, p, &image->second_rt, &second, &seconds,
+			 &p->second_mark) != 0)
+		seconds = 0;
+	if (r == 0 && seconds) {
+		both = realloc(second, (seconds + n) * sizeof(*both));
+		if (!both) {
+			r = -ENOMEM;
+			goto out;
+		}
+		memcpy(both + seconds, first, n * sizeof(*both));
+		second = first;
+		first = both;
+	}
+	if (r == 0) {
+		*ret = first;
+		*ret_n = n + seconds;
+		*ret_seconds = seconds;
+		first = NULL;
+	}
+out:
+	free(first);
+	free(second);
+	return r;
+}
+
+static bool second_changed(struct forkflame *ff, const struct process *p)
+{
+	const struct image *image = process_image(p);
+	uint64_t mark;
+
+	return image->second_codes &&
+	       runtime_mark(&ff->mem, &image->second_rt, &mark) == 0 &&
+	       mark != p->second_mark;
+}
+
 int process_refresh(struct forkflame *ff, struct process *p)
 {
 	struct pythread *threads = NULL;
+	size_t n, seconds;
 	uint64_t mark;
-	size_t n;
 	int r;
 
 	session_read_from(ff, p);
@@ -364,12 +415,12 @@ int process_refresh(struct forkflame *ff, struct process *p)
 		p->walked = false;
 		r = runtime_mark(&ff->mem, &process_image(p)->rt, &mark);
 	}
-	if (r != 0 || (p->walked && mark == p->mark))
+	if (r != 0 || (p->walked && mark == p->mark && !second_changed(ff, p)))
 		return r;
-	r = walk_threads(ff, p, &threads, &n);
+	r = walk_all(ff, p, &threads, &n, &seconds);
 	if (r != 0)
 		return r;
-	r = list_threads(ff, p, threads, n);
+	r = list_threads(ff, p, threads, n, seconds);
 	free(threads);
 	/* None of them ours: a child that has not yet put its list in order. */
 	p->walked = r == 0 && p->threads.n;
@@ -395,21 +446,38 @@ static struct frame mark_of(struct forkflame *ff, size_t left_out)
 	};
 }
 
+/* Of two interpreters in a process, which one the frames above are of. */
+static struct frame mark_python(struct forkflame *ff, const struct runtime *rt)
+{
+	char text[64];
+	int len = snprintf(text, sizeof(text), "[Python %.24s]", rt->version);
+
+	return (struct frame){
+		.function = strtab_id(ff->strings, text, (size_t)len),
+	};
+}
+
 uint32_t thread_decode(struct forkflame *ff, struct thread *t, size_t n,
 		       bool cut)
 {
-	struct codecache *codes = process_image(t->process)->codes;
+	const struct image *image = process_image(t->process);
 	size_t frames = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		struct frame frame =
-			codecache_frame(codes, ff->ids[i], &ff->raw[i]);
+		bool second = i >= ff->second_from && i < ff->second_to;
+		bool next = i + 1 >= ff->second_from && i + 1 < ff->second_to;
+		struct frame frame = codecache_frame(
+			second ? image->second_codes : image->codes, ff->ids[i],
+			&ff->raw[i]);
 
 		if (t->left_out && i == t->mark_at)
 			ff->frames[frames++] = mark_of(ff, t->left_out);
 		/* A trampoline of the interpreter's own has no name. */
 		if (frame.function)
 			ff->frames[frames++] = frame;
+		if (image->second_codes && (i + 1 == n || second != next))
+			ff->frames[frames++] = mark_python(
+				ff, second ? &image->second_rt : &image->rt);
 	}
 	if (cut)
 		ff->frames[frames++] = (struct frame){ .function = ff->deeper };

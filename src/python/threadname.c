@@ -89,11 +89,18 @@ static int find_path(const struct mem *mem, const struct layout *layout,
 				old ? "_Thread__name" : "_name", &ret->name);
 	if (r == 0 && pydict_is_a(mem, layout, ret->name, "str") != 0)
 		r = OUT_UNKNOWN;
-	/* A name that nobody gave. */
-	if (r == 0 &&
-	    pydict_is_a(mem, layout, ret->thread, "_DummyThread") == 0)
-		r = OUT_UNKNOWN;
 	return r;
+}
+
+/* A name that nobody gave: of a thread that threading only came across. */
+static bool is_dummy(const struct mem *mem, const struct layout *layout,
+		     const struct path *path, const char *name, size_t len)
+{
+	static const char dummy[] = "Dummy-";
+
+	return len >= sizeof(dummy) - 1 &&
+	       !memcmp(name, dummy, sizeof(dummy) - 1) &&
+	       pydict_is_a(mem, layout, path->thread, "_DummyThread") == 0;
 }
 
 int threadname_read(const struct mem *mem, const struct layout *layout,
@@ -114,7 +121,9 @@ int threadname_read(const struct mem *mem, const struct layout *layout,
 	r = find_path(mem, layout, active, pthread, &again);
 	if (r == 0 && (again.thread != path.thread || again.name != path.name))
 		r = OUT_TORN;
-	if (r == 0 && to->len == before)
+	if (r == 0 &&
+	    (to->len == before ||
+	     is_dummy(mem, layout, &path, to->at + before, to->len - before)))
 		r = OUT_UNKNOWN;
 	if (r && to->at) {
 		to->len = before;

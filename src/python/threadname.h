@@ -29,7 +29,8 @@ int threadname_active(const struct mem *mem, const struct layout *layout,
  * Append the name of the thread @pthread to @to, as pystr_read does.
  *
  * Returns 0; OUT_UNKNOWN when threading knows no such thread, or only as one that
- * it has not made (_DummyThread), or its name is empty or no text; OUT_TORN when it
+ * it has not made (a _DummyThread that was not renamed), or its name is empty or no
+ * text; OUT_TORN when it
  * changed meanwhile; -ENOMEM; else what reading came to. @to is as it was on all
  * but 0.
  */

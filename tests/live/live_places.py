@@ -299,34 +299,101 @@ def second_library_that_is_not_used(python):
     expect(tried, "there is no other libpython")
 
 
-def of_two_that_are_up_the_one_that_works():
-    """Whichever is mapped first."""
+def two_libpythons():
+    """The oldest and the newest: version, library, prefix; None without two."""
     found = {}
     for python, version in ffplaces.every_python().items():
         for path in glob.glob(ffplaces.prefix_of(python) + "/lib/libpython?.*.so.1.0"):
             if version >= (3, 8):
-                found[version] = (path, ffplaces.prefix_of(python))
+                found[version] = (version, path, ffplaces.prefix_of(python))
     if len(found) < 2:
         print("  note: there are no two libpythons of 3.8 or newer; not tried")
+        return None
+    return [found[min(found)], found[max(found)]]
+
+
+def build_server(folder, first, second):
+    macros = ['-DFIRST="%s"' % first[1], '-DSECOND="%s"' % second[1],
+              '-DHOME_1=L"%s"' % first[2], '-DHOME_2=L"%s"' % second[2]]
+    return ffplaces.build(folder + "/server", *macros,
+                          fflive.program("two_pythons.c"), "-ldl", "-lpthread")
+
+
+def wait_for_mapping(target, library):
+    fflive.wait_until(lambda: "libpython%d.%d" % library[0][:2] in fflive.read_text(
+        "/proc/%d/maps" % target.pid), 5, "its start")
+    fflive.time.sleep(.5)
+
+
+def of_two_that_are_up_the_one_that_works():
+    """Whichever is mapped first."""
+    pair = two_libpythons()
+    if not pair:
         return
-    pair = [min(found), max(found)]
     for idle, busy in (pair, pair[::-1]):
-        macros = ['-DFIRST="%s"' % found[idle][0], '-DSECOND="%s"' % found[busy][0],
-                  '-DHOME_1=L"%s"' % found[idle][1], '-DHOME_2=L"%s"' % found[busy][1]]
         with ffplaces.Folder() as folder:
-            server = ffplaces.build(folder + "/server", *macros,
-                                    fflive.program("two_pythons.c"), "-ldl")
+            server = build_server(folder, idle, busy)
             target = fflive.spawn([server, CODE % (20000, 20000)])
-            fflive.wait_until(lambda: "libpython%d.%d" % busy[:2] in fflive.read_text(
-                "/proc/%d/maps" % target.pid), 5, "its start")
-            fflive.time.sleep(.5)
+            wait_for_mapping(target, busy)
             run = fflive.run(["-p", target.pid, "-d", SECONDS])
             fflive.kill_group(target)
         fflive.check_run(run)
         check_busy(run)
         told = run.stats["members"][0]["images"][-1]["python"]
-        expect(told.startswith("%d.%d" % busy[:2]), "%s is busy, %s is shown", busy,
-               told)
+        expect(told.startswith("%d.%d" % busy[0][:2]), "%s is busy, %s is shown",
+               busy[0], told)
+
+
+BOTH = """
+import threading, time
+threading.current_thread().name = "in NAME"
+def NAME():
+    while time.time() < end:
+        sum(range(1000))
+end = time.time() + 3
+NAME()
+"""
+
+
+def check_both(run, pair):
+    """Each in its own thread, under the mark of its version, from their start."""
+    fflive.check_run(run)
+    for name in ("older", "newer"):
+        ours, others = ["[Python %d.%d" % one[0][:2]
+                        for one in (pair if name == "older" else pair[::-1])]
+
+        def under(mark):
+            return run.weigh(None, name, lambda stack: any(
+                frame.function.startswith(mark) for frame in stack.frames))
+        expect(under(ours) > .5 and under(ours) > .7 * run.weigh(None, name),
+               "%s: %s s, %s s of them under %s", name, run.weigh(None, name),
+               under(ours), ours)
+        near("%s under %s" % (name, others), under(others), 0, .001)
+    told = run.stats["members"][0]["images"][-1]["python"]
+    expect(all("%d.%d" % library[0][:2] in told for library in pair),
+           "both run, %s is told", told)
+
+
+def of_two_that_work_both_are_shown():
+    pair = two_libpythons()
+    if not pair:
+        return
+    older, newer = [BOTH.replace("NAME", name) for name in ("older", "newer")]
+    for turn in (1, -1):
+        with ffplaces.Folder() as folder:
+            server = build_server(folder, *pair[::turn])
+            command = [server] + [older, newer][::turn]
+            target = fflive.spawn(command)
+            wait_for_mapping(target, pair[::turn][1])
+            run = fflive.run(["-p", target.pid, "-d", SECONDS])
+            threads = ffplaces.dump(target.pid)[target.pid]["threads"]
+            fflive.kill_group(target)
+            check_both(run, pair)
+            expect(sorted(one["name"] for one in threads) == ["in newer", "in older"],
+                   "dump: %s", threads)
+            # And when they begin while it is recorded.
+            run = fflive.run([], command)
+            check_both(run, pair)
 
 
 def request():
@@ -401,6 +468,7 @@ def main():
                  for python in whole]
     outcomes += [fflive.attempt(test) for test in (
         of_two_that_are_up_the_one_that_works,
+        of_two_that_work_both_are_shown,
         deleted_library_of_an_ordinary_user, another_root_directory,
         workers_of_uwsgi)]
     ffplaces.finish(outcomes)

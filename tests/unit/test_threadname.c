@@ -297,6 +297,8 @@ static void leaves_alone_threads_that_threading_has_not_made(void **state)
 	assert_int_equal(mem_read_u64(&b.mem, THREAD + b.l->object.type, &type),
 			 0);
 	fakemem_put(&b.fm, type + 0x900, "_DummyThread", 13);
+	assert_int_equal(read_name(&b), 0);
+	put_text(&b, NAME, "Dummy-7");
 	assert_int_equal(read_name(&b), OUT_UNKNOWN);
 	teardown(&b);
 }
