@@ -249,7 +249,7 @@ running seen: the share of the time of the two that run."""
     def settled(self, watch, members, slow):
         """Wait until its CPU time falls no more; returns what it has used."""
         # Some look at one member after the other before they take a sample.
-        time.sleep(min(40, self.bench.settle * (1 + members / 16)) + slow)
+        time.sleep(min(40, self.bench.settle * (1 + slow + members / 16)))
         end, used, rate = time.monotonic() + 10, watch.cpu_now(), math.inf
         while time.monotonic() < end:
             time.sleep(.5)

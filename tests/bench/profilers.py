@@ -25,7 +25,7 @@ class Profiler:
     All of them end by SIGINT, and write their profile then at the latest."""
 
     most = 1000        # no larger pool is asked of it
-    slow = 0           # seconds more that it needs to begin with children
+    slow = 0           # how many times the others' time it needs with children
     in_root = False    # its targets run Debian sid's Python 3.15
     name = command = None
 
@@ -138,7 +138,7 @@ class Austin(Profiler):
 class Sampling(Profiler):
     """profiling.sampling of Python 3.15: a file, and a profiler, for each process."""
 
-    in_root, most, slow = True, 20, 4
+    in_root, most, slow = True, 20, 8
 
     def __init__(self, command, name="sampling", flags=()):
         self.command, self.name, self.flags = command, name, list(flags)
