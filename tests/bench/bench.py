@@ -87,7 +87,7 @@ class Bench:
     def compile(self):
         library = os.path.join(self.scratch, "native.so")
         words = os.environ.get("CC", "cc").split() + [
-            "-O1", "-shared", "-fPIC", "-pthread", "-o", library,
+            "-D_GNU_SOURCE", "-O1", "-shared", "-fPIC", "-pthread", "-o", library,
             os.path.join(self.targets, "native.c")]
         try:
             done = subprocess.run(words, stdin=subprocess.DEVNULL, timeout=60)

@@ -3,7 +3,6 @@
  * What the targets need of C: calls that a stop makes fail with EINTR, and a handler
  * that sees each signal (Python's own sees that there was one).
  */
-#define _GNU_SOURCE
 #include <errno.h>
 #include <signal.h>
 #include <stdint.h>
