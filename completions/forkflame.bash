@@ -109,7 +109,7 @@ _forkflame() {
 	r*)
 		if [[ $cur == -* ]]; then
 			COMPREPLY=($(compgen -W "$view $which -d --duration -r --rate
-				--rotate --events --event-buffer --oncpu
+				--max-overhead --rotate --events --event-buffer --oncpu
 				--stats --nonblocking --" -- "$cur"))
 		else
 			COMPREPLY=($(compgen -c -- "$cur"))

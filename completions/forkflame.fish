@@ -26,6 +26,7 @@ complete -c forkflame -n '__forkflame_in record dump tree' -l include-command -x
 complete -c forkflame -n '__forkflame_in record dump tree' -l exclude-command -x -d 'only command lines that do not fit'
 complete -c forkflame -n '__forkflame_in record tree' -s d -l duration -x -d 'for so long, in seconds'
 complete -c forkflame -n '__forkflame_in record' -s r -l rate -x -d 'samples a second'
+complete -c forkflame -n '__forkflame_in record' -l max-overhead -x -d 'percent of a core'
 complete -c forkflame -n '__forkflame_in record' -l rotate -x -d 'begin another recording'
 complete -c forkflame -n '__forkflame_in record tree' -l events -x -a 'auto connector perf children scan' -d 'births and ends from'
 complete -c forkflame -n '__forkflame_in record' -l event-buffer -x -d 'what the kernel may queue of them'

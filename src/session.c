@@ -110,6 +110,7 @@ int forkflame_new(struct forkflame **ret,
 	r = selection_open(&ff->selection, &ff->options, &ff->err);
 	if (r < 0)
 		return r;
+	ff->budget.interval_ns = ff->options.interval_ns;
 	ff->random = ff->options.seed ? ff->options.seed : clock_now();
 	raise_files_limit();
 	r = allocate(ff);
@@ -246,7 +247,7 @@ static uint64_t random_below(struct forkflame *ff, uint64_t below)
  */
 static void plan_tick(struct forkflame *ff, uint64_t now_ns)
 {
-	uint64_t interval = ff->options.interval_ns;
+	uint64_t interval = ff->budget.interval_ns;
 	uint64_t late = nsec_since(now_ns, ff->tick_base_ns) / interval;
 
 	if (late > 1)
@@ -355,6 +356,8 @@ static int begin(struct forkflame *ff)
 	if (r == 0)
 		r = session_begin_recording(ff);
 	ff->cpu_start_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+	budget_begin(&ff->budget, ff->options.budget_ns,
+		     ff->options.interval_ns, ff->start_ns, ff->cpu_start_ns);
 	ff->tick_base_ns = ff->start_ns;
 	ff->look_ns = ff->start_ns;
 	/* Between being seen and being watched, members may have forked. */

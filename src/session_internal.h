@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "base/budget.h"
 #include "base/error.h"
 #include "base/map.h"
 #include "base/strtab.h"
@@ -366,6 +367,8 @@ struct forkflame {
 	struct VEC(struct process *) active; /* whose thread lists to compare */
 	uint64_t tick;         /* number of the present one; 1 is the first */
 	uint64_t tick_base_ns; /* tick k is near base + k * interval */
+	struct budget budget;  /* has the interval */
+	bool budget_told;
 	uint64_t next_tick_ns;
 	uint64_t random;
 

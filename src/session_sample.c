@@ -157,7 +157,7 @@ static int asleep(struct forkflame *ff, struct thread *t)
 static void still_standing(struct forkflame *ff, struct thread *t,
 			   uint64_t now_ns)
 {
-	uint64_t most = NSEC_PER_SEC / ff->options.interval_ns;
+	uint64_t most = NSEC_PER_SEC / ff->budget.interval_ns;
 
 	weigh_stood(&t->weigh, now_ns);
 	thread_repeat(ff, t, nsec_since(ff->tick, t->tick));

@@ -161,6 +161,30 @@ static void refresh_due(struct forkflame *ff)
 		refresh(ff, ff->active.at[i]);
 }
 
+/* Sample less often, when that costs more than it may; more often, when less. */
+static void keep_budget(struct forkflame *ff)
+{
+	const struct budget *budget = &ff->budget;
+	uint64_t now_ns = clock_now();
+
+	if (ff->tick == 1 && budget->interval_ns != budget->asked_ns)
+		record_note(ff, NOTE_RATE, budget->interval_ns);
+	if (!budget_due(budget, now_ns))
+		return;
+	if (budget_look(&ff->budget, now_ns,
+			clock_ns(CLOCK_PROCESS_CPUTIME_ID)))
+		record_note(ff, NOTE_RATE, budget->interval_ns);
+	/* It begins low: after a second it is known. */
+	if (ff->budget_told || budget->interval_ns <= budget->asked_ns ||
+	    nsec_since(now_ns, budget->start_ns) < NSEC_PER_SEC)
+		return;
+	ff->budget_told = true;
+	session_notice(ff,
+		       "at the rate asked for, sampling would cost more than "
+		       "%.4g %% of a core: it is lowered as far as need be",
+		       (double)budget->share_ns / (double)NSEC_PER_SEC * 100);
+}
+
 void session_tick(struct forkflame *ff)
 {
 	ff->tick++;
@@ -171,6 +195,7 @@ void session_tick(struct forkflame *ff)
 		find_due_by_count(ff);
 	refresh_due(ff);
 	sample_due(ff, NULL, true);
+	keep_budget(ff);
 }
 
 void session_sample_process(struct forkflame *ff, struct process *p,

@@ -128,6 +128,11 @@ struct forkflame_options {
 	 * and those whose does not fit that one; NULL: any.
 	 */
 	const char *include_command, *exclude_command;
+	/*
+	 * CPU time that a second of the run may cost, in nanoseconds; 0: any. The
+	 * rate is lowered rather than exceed it, down to one sample a second.
+	 */
+	uint64_t budget_ns;
 };
 
 #define FORKFLAME_OPTIONS                                        \

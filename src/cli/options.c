@@ -38,6 +38,8 @@ const char *options_help(void)
 	       "  -d, --duration SECS  for so long (wall time); else until the last process\n"
 	       "                       of the tree has gone, or Ctrl-C\n"
 	       "  -r, --rate HZ        samples a second of each thread; 100 (also 1k)\n"
+	       "      --max-overhead PERCENT\n"
+	       "                       of one core: lower the rate rather than take more\n"
 	       "      --rotate WHEN    begin another recording after a time (60s, 5m) or at\n"
 	       "                       a size (100M): NAME.ff, NAME.1.ff, ...\n"
 	       "      --events SOURCE  births and ends from: auto, connector, perf, children,\n"

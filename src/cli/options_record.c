@@ -18,6 +18,7 @@ static const struct option long_options[] = {
 	{ "stats", required_argument, NULL, OPT_STATS },
 	{ "rotate", required_argument, NULL, OPT_ROTATE },
 	{ "nonblocking", no_argument, NULL, OPT_NONBLOCKING },
+	{ "max-overhead", required_argument, NULL, OPT_OVERHEAD },
 	OPTIONS_OF_VIEWS,
 	{ NULL, 0, NULL, 0 },
 };
@@ -96,6 +97,12 @@ static const char *take_option(struct parsing *parsing, int opt,
 		return take_rotate(ret, value);
 	case OPT_NONBLOCKING:
 		ret->run.nonblocking = true;
+		return NULL;
+	case OPT_OVERHEAD:
+		if (!words_number(value, false, &number) || number < 0.1 ||
+		    number > 100)
+			return "is no percentage from 0.1 to 100";
+		ret->run.budget_ns = (uint64_t)(1e7 * number);
 		return NULL;
 	case OPT_EVENTS:
 		return options_take_events(ret, value);

@@ -71,6 +71,20 @@ static void takes_several_processes(void **state)
 	assert_int_equal(options.pids[2], 9);
 }
 
+static void reads_a_limit_of_the_cost(void **state)
+{
+	(void)state;
+	assert_int_equal(parse("record", "--max-overhead", "2.5", "x", NULL),
+			 OPTIONS_RECORD);
+	assert_int_equal(options.run.budget_ns, 25000000);
+	assert_int_equal(parse("record", "x", NULL), OPTIONS_RECORD);
+	assert_int_equal(options.run.budget_ns, 0);
+	assert_int_equal(parse("record", "--max-overhead", "0", "x", NULL),
+			 OPTIONS_BAD);
+	assert_int_equal(parse("record", "--max-overhead", "101", "x", NULL),
+			 OPTIONS_BAD);
+}
+
 static void reads_rates_and_durations(void **state)
 {
 	(void)state;
@@ -427,6 +441,7 @@ int main(void)
 		cmocka_unit_test(takes_a_command_with_its_own_options),
 		cmocka_unit_test(ends_its_options_at_two_dashes),
 		cmocka_unit_test(takes_several_processes),
+		cmocka_unit_test(reads_a_limit_of_the_cost),
 		cmocka_unit_test(reads_rates_and_durations),
 		cmocka_unit_test(guesses_the_format_from_the_name),
 		cmocka_unit_test(takes_every_source_of_events),
