@@ -13,7 +13,12 @@
 #include <time.h>
 #include <unistd.h>
 
-enum call { EPOLL, SIGWAIT, SEMAPHORE, RECV };
+enum call {
+	EPOLL,
+	SIGWAIT,
+	SEMAPHORE,
+	RECV
+};
 
 static double now(void)
 {
