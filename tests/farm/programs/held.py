@@ -328,6 +328,9 @@ def deep_recursion(point):
     thread.start()
     threading.stack_size(0)
     thread.join()
+    # In 2.7 it is joined a moment before the interpreter forgets it.
+    while thread.ident in sys._current_frames():
+        time.sleep(.001)
     sys.setrecursionlimit(1000)
 
 
