@@ -312,6 +312,16 @@ static int put_string(struct view *v, uint32_t id)
 	return texts_keep(&v->strings, id, to, at);
 }
 
+/*
+ * Times are given in eighths of a microsecond: those and their sums are exact as
+ * doubles. Else the end of one call may come to lie behind the beginning of the
+ * next, and readers take that for a call within it.
+ */
+static uint64_t exact(uint64_t ns)
+{
+	return ns - ns % 125;
+}
+
 /* There may be millions of these: they are put together from pieces. */
 static int write_bar(struct view *v, const struct bar *bar)
 {
@@ -326,9 +336,9 @@ static int write_bar(struct view *v, const struct bar *bar)
 	else
 		json_text(&v->sink.json, TIMELINE_NO_FRAMES);
 	sink_field(&v->sink, ",\"ts\":");
-	sink_decimal(&v->sink, bar->from_ns, 3);
+	sink_decimal(&v->sink, exact(bar->from_ns), 3);
 	sink_field(&v->sink, ",\"dur\":");
-	sink_decimal(&v->sink, bar->until_ns - bar->from_ns, 3);
+	sink_decimal(&v->sink, exact(bar->until_ns) - exact(bar->from_ns), 3);
 	str_puts(to, ",\"args\":{");
 	if (!r && bar->file) {
 		sink_field(&v->sink, "\"file\":");
