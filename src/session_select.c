@@ -11,6 +11,7 @@
 #include "base/outcome.h"
 #include "linux/denial.h"
 #include "session_internal.h"
+#include "session_tids.h"
 
 /*
  * Which processes are looked into. Those that were not asked for are members of
@@ -206,18 +207,6 @@ static int check_access(struct forkflame *ff, pid_t pid)
 	return r == OUT_DENIED ? denial_explain(&ff->fs, pid, &ff->err) : 0;
 }
 
-/* A leader that is a zombie while other threads live on has not. */
-static bool has_ended(struct forkflame *ff, const struct proc_stat *stat)
-{
-	struct proc_tids tids = { 0 };
-	bool yes = stat->state == 'Z' || stat->state == 'X';
-
-	if (yes && procfs_tids(&ff->fs, stat->pid, &tids, NULL) == 0)
-		yes = tids.n <= 1;
-	vec_free(&tids);
-	return yes;
-}
-
 int forkflame_add_pid(struct forkflame *ff, pid_t pid)
 {
 	struct proc_stat stat;
@@ -227,7 +216,7 @@ int forkflame_add_pid(struct forkflame *ff, pid_t pid)
 	r = procfs_stat(&ff->fs, pid, &stat, &ff->err);
 	if (r == OUT_GONE)
 		return error_set(&ff->err, -ESRCH, "no process %d", pid);
-	if (r == 0 && has_ended(ff, &stat))
+	if (r == 0 && session_has_ended(ff, &stat))
 		return error_set(&ff->err, -ESRCH, "process %d has exited",
 				 pid);
 	if (r < 0)

@@ -224,7 +224,7 @@ bool session_has_ended(const struct forkflame *ff, const struct proc_stat *stat)
 	struct proc_tids tids = { 0 };
 	bool alone;
 
-	if (stat->state != 'Z')
+	if (stat->state != 'Z' && stat->state != 'X')
 		return false;
 	alone = procfs_tids(&ff->fs, stat->pid, &tids, NULL) != 0 || tids.n < 2;
 	vec_free(&tids);
