@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include "base/outcome.h"
+#include "python/noted.h"
 #include "session_internal.h"
 
 /*
@@ -10,24 +11,6 @@
  * that did not run in between neither took the lock nor gave it away, though
  * another one may have.
  */
-
-/*
- * What is read through it is fetched with the stack the next time: in the steady
- * state it costs no call of its own.
- */
-struct noting {
-	const struct mem *mem;
-	struct stackhint *hint;
-};
-
-static int noting_readv(void *ctx, struct mem_range *ranges, size_t n)
-{
-	const struct noting *noting = ctx;
-
-	for (size_t i = 0; i < n; i++)
-		stackhint_also(noting->hint, ranges[i].addr, ranges[i].len);
-	return noting->mem->readv(noting->mem->ctx, ranges, n);
-}
 
 /* Does a futex of the interpreter's lock lie at @futex? */
 static bool is_gil_futex(struct forkflame *ff, struct thread *t, uint64_t futex)
@@ -95,9 +78,9 @@ void thread_look_around(struct forkflame *ff, struct thread *t,
 			struct seen *seen)
 {
 	struct seat *seat = thread_entered(t);
-	struct noting noting = { .mem = prefetch_mem(ff->prefetch),
-				 .hint = &seat->hint };
-	const struct mem mem = { .readv = noting_readv, .ctx = &noting };
+	struct noted noted = { .behind = prefetch_mem(ff->prefetch),
+			       .hint = &seat->hint };
+	const struct mem mem = noted_mem(&noted);
 	uint64_t holder = 0;
 
 	seen->gil = GIL_UNKNOWN;

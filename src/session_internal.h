@@ -94,6 +94,9 @@
 /* How many threads are asked to stop at once. */
 #define STOPS_MAX 8
 
+/* A list of threads that has not changed for so many ticks is calm. */
+#define CALM_TICKS 64
+
 /* One program image: of one exec, shared by all that were forked from it. */
 struct image {
 	unsigned refs;
@@ -227,6 +230,7 @@ struct process {
 	bool sampling;        /* the present image is sampled */
 	bool walked;          /* the list has been walked since the exec */
 	uint64_t refresh_tick; /* when the list was last compared */
+	uint64_t moved_tick;   /* and when it was last found changed */
 	/* Where its code and its stack begin: an exec moves them. 0: not known. */
 	uint64_t code_start, stack_start;
 	uint32_t execs;   /* that the tree told of */
@@ -362,7 +366,8 @@ struct forkflame {
 	struct threads list;  /* those that are being looked at */
 	struct threads batch; /* read without a stop, not proven yet */
 	struct threads to_stop;
-	struct threads fresh; /* on a CPU since a moment ago: look again */
+	struct threads fresh;    /* on a CPU since a moment ago: look again */
+	struct VEC(pid_t) moved; /* whose list of threads changed: look again */
 	struct threads to_bury;
 	struct VEC(struct process *) active; /* whose thread lists to compare */
 	uint64_t tick;         /* number of the present one; 1 is the first */
@@ -511,6 +516,18 @@ void process_free(struct forkflame *ff, struct process *p);
 static inline struct image *process_image(const struct process *p)
 {
 	return p->images.at[p->images.n - 1];
+}
+
+/*
+ * Has the list of its threads been as it is for some time? Then whether it still is
+ * is told with each stack (thread_read), at no call of its own. Only where switch
+ * records tell of threads that are not in it.
+ */
+static inline bool process_is_calm(const struct forkflame *ff,
+				   const struct process *p)
+{
+	return ff->oncpu && p->walked && !process_image(p)->second_codes &&
+	       ff->tick > p->moved_tick + CALM_TICKS;
 }
 
 /* The interpreter that a thread state is of. */

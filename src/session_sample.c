@@ -24,6 +24,17 @@ static void drop(struct forkflame *ff, enum drop why)
 	ff->counts.drops[why]++;
 }
 
+/*
+ * What we know of the list of threads may be old, where it was taken for granted in
+ * this tick: it will be walked, and this one tried again.
+ */
+static bool look_again(struct forkflame *ff, const struct thread *t)
+{
+	return process_is_calm(ff, t->process) &&
+	       t->process->refresh_tick != ff->tick &&
+	       vec_push(&ff->moved, t->tid);
+}
+
 /* An attempt came to @r, which is no stack. */
 static void refuse(struct forkflame *ff, struct thread *t, int r)
 {
@@ -39,15 +50,20 @@ static void refuse(struct forkflame *ff, struct thread *t, int r)
 	case OUT_DENIED:
 		drop(ff, DROP_DENIED);
 		p->denied = true;
+		p->walked = false;
 		break;
 	case OUT_BUSY:
 		drop(ff, DROP_BUSY);
 		break;
 	case OUT_UNKNOWN:
+		if (look_again(ff, t))
+			return;
 		drop(ff, DROP_MOVED);
 		p->walked = false;
 		break;
 	default:
+		if (look_again(ff, t))
+			return;
 		drop(ff, DROP_TORN);
 		break;
 	}
@@ -485,9 +501,10 @@ void session_stop_some(struct forkflame *ff, struct thread **threads, size_t n)
 {
 	struct stop stops[STOPS_MAX];
 
+	stopper_until(ff->stopper, clock_now() + STOP_DEADLINE_NS);
 	for (size_t i = 0; i < n; i++)
 		ask(ff, threads[i], &stops[i]);
-	stopper_wait(ff->stopper, stops, n, clock_now() + STOP_DEADLINE_NS);
+	stopper_wait(ff->stopper, stops, n);
 	for (size_t i = 0; i < n; i++) {
 		if (stops[i].state == STOP_STOPPED)
 			sample_stopped(ff, threads[i], &stops[i]);
@@ -496,4 +513,5 @@ void session_stop_some(struct forkflame *ff, struct thread **threads, size_t n)
 		else if (stops[i].asked_ns)
 			refuse(ff, threads[i], OUT_GONE);
 	}
+	stopper_until(ff->stopper, 0);
 }

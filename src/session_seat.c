@@ -2,6 +2,7 @@
 #include <errno.h>
 
 #include "base/outcome.h"
+#include "python/noted.h"
 #include "session_internal.h"
 
 /*
@@ -213,11 +214,32 @@ static int capture(struct forkflame *ff, struct thread *t, size_t n)
 			t->process->interps == 1 ? &t->process->seen : NULL,
 			mem, &image->rt.layout, ff->raw + at, len,
 			ff->ids + at);
+	if (r == 0 && len && !t->below.n)
+		codecache_expect(image->codes, &t->seat.hint);
 	if (r == 0 && from < to)
 		r = codecache_capture(image->second_codes, NULL, mem,
 				      &image->second_rt.layout, ff->raw + from,
 				      to - from, ff->ids + from);
 	return r;
+}
+
+/*
+ * Is the list of threads as it was when it was walked? Told by what was read with the
+ * stack, so that the list need not be asked for before each sample.
+ */
+static int check_list(struct forkflame *ff, struct thread *t)
+{
+	struct process *p = t->process;
+	struct noted noted = { .behind = prefetch_mem(ff->prefetch),
+			       .hint = &t->seat.hint };
+	const struct mem mem = noted_mem(&noted);
+	uint64_t mark;
+	int r;
+
+	if (p->refresh_tick == ff->tick || !process_is_calm(ff, p))
+		return 0;
+	r = runtime_mark(&mem, &process_image(p)->rt, &mark);
+	return r == 0 && mark != p->mark ? OUT_UNKNOWN : r;
 }
 
 int thread_read(struct forkflame *ff, struct thread *t, size_t *ret_n,
@@ -245,6 +267,8 @@ int thread_read(struct forkflame *ff, struct thread *t, size_t *ret_n,
 	if (r != 0 && r != OUT_FULL)
 		return r;
 	r = capture(ff, t, n);
+	if (r == 0)
+		r = check_list(ff, t);
 	if (r == 0)
 		*ret_n = n;
 	return r;

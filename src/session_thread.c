@@ -420,6 +420,7 @@ int process_refresh(struct forkflame *ff, struct process *p)
 	r = walk_all(ff, p, &threads, &n, &seconds);
 	if (r != 0)
 		return r;
+	p->moved_tick = ff->tick;
 	r = list_threads(ff, p, threads, n, seconds);
 	free(threads);
 	/* None of them ours: a child that has not yet put its list in order. */

@@ -11,6 +11,30 @@
  * they stood, and cost nothing.
  */
 
+/* The thread with this number, or NULL. */
+static struct thread *thread_of(const struct forkflame *ff, pid_t tid)
+{
+	uint64_t at;
+
+	return map_get(&ff->threads, (uint64_t)tid, &at)
+		       ? (struct thread *)(uintptr_t)at
+		       : NULL;
+}
+
+static void refresh(struct forkflame *ff, struct process *p)
+{
+	int r;
+
+	if (p->refresh_tick == ff->tick)
+		return;
+	p->refresh_tick = ff->tick;
+	r = process_refresh(ff, p);
+	if (r != OUT_DENIED)
+		return;
+	p->denied = true;
+	select_say_denied(ff, p);
+}
+
 /* Threads that turned out to have ended. */
 static void bury(struct forkflame *ff)
 {
@@ -62,13 +86,11 @@ static void stop_all(struct forkflame *ff)
 }
 
 /*
- * Sample all that are due, of @only if given. Without @may_stop those that would
- * have to be stopped stay due.
+ * Sample all of the list. Without @may_stop those that would have to be stopped stay
+ * due.
  */
-static void sample_due(struct forkflame *ff, const struct process *only,
-		       bool may_stop)
+static void sample_list(struct forkflame *ff, bool may_stop)
 {
-	take_due(ff, only);
 	ff->to_stop.n = 0;
 	for (int round = 1; ff->list.n; round++) {
 		size_t n = ff->list.n;
@@ -89,18 +111,36 @@ static void sample_due(struct forkflame *ff, const struct process *only,
 	bury(ff);
 }
 
-static void refresh(struct forkflame *ff, struct process *p)
+/*
+ * Those whose process turned out to have another list of threads than we thought: to
+ * the list, as far as they are still in that one.
+ */
+static void list_moved(struct forkflame *ff)
 {
-	int r;
+	ff->list.n = 0;
+	for (size_t i = 0; i < ff->moved.n; i++) {
+		struct thread *t = thread_of(ff, ff->moved.at[i]);
 
-	if (p->refresh_tick == ff->tick)
+		if (!t)
+			continue;
+		refresh(ff, t->process);
+		t = thread_of(ff, ff->moved.at[i]);
+		if (t && !t->due && !vec_push(&ff->list, t))
+			thread_make_due(ff, t);
+	}
+	ff->moved.n = 0;
+}
+
+/* Sample all that are due, of @only if given. */
+static void sample_due(struct forkflame *ff, const struct process *only,
+		       bool may_stop)
+{
+	take_due(ff, only);
+	sample_list(ff, may_stop);
+	if (!ff->moved.n)
 		return;
-	p->refresh_tick = ff->tick;
-	r = process_refresh(ff, p);
-	if (r != OUT_DENIED)
-		return;
-	p->denied = true;
-	select_say_denied(ff, p);
+	list_moved(ff);
+	sample_list(ff, may_stop);
 }
 
 static bool is_python(const struct process *p)
@@ -113,13 +153,15 @@ static bool is_python(const struct process *p)
 static void find_due(struct forkflame *ff)
 {
 	const struct oncpu_thread *rec;
+	struct thread *t;
 	uint64_t at;
 	pid_t tid;
 
 	session_drain(ff);
 	while ((tid = oncpu_next(ff->oncpu)) != 0) {
-		if (map_get(&ff->threads, (uint64_t)tid, &at)) {
-			thread_make_due(ff, (struct thread *)(uintptr_t)at);
+		t = thread_of(ff, tid);
+		if (t) {
+			thread_make_due(ff, t);
 			continue;
 		}
 		rec = oncpu_find(ff->oncpu, tid);
@@ -146,7 +188,10 @@ static void find_due_by_count(struct forkflame *ff)
 	}
 }
 
-/* The thread lists of those processes that have something due. */
+/*
+ * The thread lists of those processes that have something due, but for those whose
+ * list has not changed for long.
+ */
 static void refresh_due(struct forkflame *ff)
 {
 	ff->active.n = 0;
@@ -154,7 +199,7 @@ static void refresh_due(struct forkflame *ff)
 		struct process *p = ff->due.at[i]->process;
 
 		/* Twice in the list does no harm: the second time is free. */
-		if (p->refresh_tick != ff->tick)
+		if (p->refresh_tick != ff->tick && !process_is_calm(ff, p))
 			(void)vec_push(&ff->active, p);
 	}
 	for (size_t i = 0; i < ff->active.n; i++)

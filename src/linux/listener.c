@@ -262,6 +262,9 @@ bool listener_next(struct listener *l, struct event *ret)
 {
 	if (evring_get(l->ring, ret))
 		return true;
+	/* Nothing was told since it was taken back: there is nothing to clear. */
+	if (!atomic_load(&l->told))
+		return false;
 	clear_fd(l->ready);
 	(void)atomic_exchange(&l->told, false);
 	/* What came before the exchange was not signalled; look once more. */

@@ -5,10 +5,18 @@
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/syscall.h>
 #include <sys/timerfd.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/nsec.h"
+#include "linux/clock.h"
+
+/* The same number everywhere; headers before Linux 5.11 do not have it. */
+#ifndef __NR_epoll_pwait2
+#define __NR_epoll_pwait2 441
+#endif
 
 #define WAKES_MAX 64
 
@@ -21,6 +29,7 @@ struct loop {
 	int timer;
 	int breaker;
 	uint64_t armed_ns; /* what the timer is set to */
+	bool coarse;       /* epoll can wait for milliseconds only: the timer */
 	unsigned breaks;
 };
 
@@ -87,6 +96,26 @@ static void arm(struct loop *loop, uint64_t until_ns)
 	loop->armed_ns = until_ns;
 }
 
+/* Since Linux 5.11 a wait has a deadline of its own, and needs no timer. */
+static int wait_until(struct loop *loop, uint64_t until_ns,
+		      struct epoll_event *events, int max)
+{
+	uint64_t left = nsec_since(until_ns, clock_now());
+	struct timespec t = { .tv_sec = (time_t)(left / NSEC_PER_SEC),
+			      .tv_nsec = (long)(left % NSEC_PER_SEC) };
+	long got = -1;
+
+	if (!loop->coarse) {
+		got = syscall(__NR_epoll_pwait2, loop->epoll, events, max,
+			      until_ns == UINT64_MAX ? NULL : &t, NULL, 0);
+		loop->coarse = got < 0 && errno != EINTR;
+	}
+	if (!loop->coarse)
+		return (int)got;
+	arm(loop, until_ns);
+	return epoll_wait(loop->epoll, events, max, -1);
+}
+
 size_t loop_wait(struct loop *loop, uint64_t until_ns, struct wake *wakes,
 		 size_t max)
 {
@@ -95,9 +124,8 @@ size_t loop_wait(struct loop *loop, uint64_t until_ns, struct wake *wakes,
 	uint64_t count;
 	int got;
 
-	arm(loop, until_ns);
-	got = epoll_wait(loop->epoll, events,
-			 max < WAKES_MAX ? (int)max : WAKES_MAX, -1);
+	got = wait_until(loop, until_ns, events,
+			 max < WAKES_MAX ? (int)max : WAKES_MAX);
 	for (int i = 0; i < got; i++) {
 		uint64_t token = events[i].data.u64;
 

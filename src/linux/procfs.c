@@ -107,7 +107,7 @@ int procfs_stat(const struct procfs *fs, pid_t pid, struct proc_stat *ret,
 	int r;
 
 	(void)snprintf(path, sizeof(path), "%d/stat", (int)pid);
-	r = procfs_read(fs, path, text, sizeof(text), &len, err);
+	r = procfs_read_once(fs, path, text, sizeof(text), &len, err);
 	if (r)
 		return r;
 	if (procfs_parse_stat(text, len, ret))

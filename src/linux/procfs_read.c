@@ -58,6 +58,25 @@ out:
 	return r;
 }
 
+int procfs_read_once(const struct procfs *fs, const char *path, char *buf,
+		     size_t room, size_t *ret_len, struct error *err)
+{
+	ssize_t n;
+	int r = 0;
+	int fd;
+
+	fd = openat(fs->root, path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return procfs_failed(errno, path, err);
+	n = read_some(fd, buf, room);
+	if (n < 0)
+		r = procfs_failed(errno, path, err);
+	else
+		*ret_len = (size_t)n;
+	close(fd);
+	return r;
+}
+
 int procfs_read_all(const struct procfs *fs, const char *path, struct str *to,
 		    size_t max, struct error *err)
 {

@@ -26,6 +26,13 @@ int procfs_failed(int number, const char *path, struct error *err);
 int procfs_read(const struct procfs *fs, const char *path, char *buf,
 		size_t room, size_t *ret_len, struct error *err);
 
+/*
+ * The same for one that the kernel writes in one piece (fs/seq_file.c, single_open)
+ * and that fits in @room: one read, and none to see its end.
+ */
+int procfs_read_once(const struct procfs *fs, const char *path, char *buf,
+		     size_t room, size_t *ret_len, struct error *err);
+
 /* The same for one of any length: @to is cleared, then gets all of it. -EFBIG
  * beyond @max bytes. */
 int procfs_read_all(const struct procfs *fs, const char *path, struct str *to,

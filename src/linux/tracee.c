@@ -26,6 +26,7 @@
 struct stopper {
 	timer_t timer;
 	bool has_timer;
+	uint64_t deadline_ns;
 	struct VEC(pid_t) stuck;
 	pid_t child;
 	bool child_ended;
@@ -194,24 +195,22 @@ static void wait_one(struct stopper *s, struct stop *stop, uint64_t deadline_ns)
 		stop->state = STOP_STUCK;
 }
 
-void stopper_wait(struct stopper *s, struct stop *stops, size_t n,
-		  uint64_t deadline_ns)
+void stopper_until(struct stopper *s, uint64_t deadline_ns)
 {
-	bool armed = false;
+	arm(s, deadline_ns);
+	s->deadline_ns = deadline_ns;
+}
 
+void stopper_wait(struct stopper *s, struct stop *stops, size_t n)
+{
 	for (size_t i = 0; i < n; i++) {
 		if (stops[i].state != STOP_ASKED)
 			continue;
-		if (!armed)
-			arm(s, deadline_ns);
-		armed = true;
-		wait_one(s, &stops[i], deadline_ns);
+		wait_one(s, &stops[i], s->deadline_ns);
 		if (stops[i].state == STOP_STUCK &&
 		    !vec_push(&s->stuck, stops[i].tid))
 			stops[i].state = STOP_NONE;
 	}
-	if (armed)
-		arm(s, 0);
 }
 
 /* A stop of ours carries no signal; any other stop is a signal to hand back. */

@@ -65,6 +65,13 @@ int stopper_new(struct stopper **ret, pid_t child, struct error *err);
 void stopper_free(struct stopper *s);
 
 /*
+ * Before the first of some stops: until when (CLOCK_MONOTONIC) stopper_wait is to
+ * wait for them. 0 after the last of them was let go. It is done out there because
+ * a thread that was asked already would stand for as long as it takes.
+ */
+void stopper_until(struct stopper *s, uint64_t deadline_ns);
+
+/*
  * Seize @tid and ask it to stop. Does not wait.
  *
  * Returns 0 (state ASKED); OUT_GONE; OUT_DENIED: not permitted, or another
@@ -75,16 +82,15 @@ void stopper_free(struct stopper *s);
 int stopper_begin(struct stopper *s, pid_t tid, struct stop *stop);
 
 /*
- * Wait asleep until each of @stops that was asked stands, or @deadline_ns
- * (CLOCK_MONOTONIC) has passed. Afterwards each is STOPPED, STUCK or, where the
+ * Wait asleep until each of @stops that was asked stands, or the time that
+ * stopper_until set has come. Afterwards each is STOPPED, STUCK or, where the
  * thread ended, NONE.
  *
  * A thread's end can arrive here in place of its stop. When it is a child of
  * this process, its status is then taken from the kernel for good: stopper_taken
  * gives it back.
  */
-void stopper_wait(struct stopper *s, struct stop *stops, size_t n,
-		  uint64_t deadline_ns);
+void stopper_wait(struct stopper *s, struct stop *stops, size_t n);
 
 /* Let go of a stopped thread. It goes on as if nothing had been. */
 void stopper_end(struct stopper *s, struct stop *stop);

@@ -113,10 +113,11 @@ static int try_stop(pid_t pid)
 	r = stopper_new(&s, 0, NULL);
 	if (r)
 		goto out;
+	stopper_until(s, clock_now() + STOP_NS);
 	r = stopper_begin(s, pid, &stop);
 	if (r)
 		goto out;
-	stopper_wait(s, &stop, 1, clock_now() + STOP_NS);
+	stopper_wait(s, &stop, 1);
 	if (stop.state == STOP_STOPPED)
 		stopper_end(s, &stop);
 	else

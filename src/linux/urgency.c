@@ -2,6 +2,7 @@
 #include "linux/urgency.h"
 
 #include <sched.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 
@@ -18,10 +19,13 @@ void urgency_raise(struct urgency *before)
 		return;
 	before->policy = sched_getscheduler(0);
 	before->nice = getpriority(PRIO_PROCESS, self);
+	before->slack = prctl(PR_GET_TIMERSLACK);
 	before->raised = before->policy >= 0;
 	if (before->raised &&
 	    sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &first) < 0)
 		(void)setpriority(PRIO_PROCESS, self, -20);
+	if (before->raised)
+		(void)prctl(PR_SET_TIMERSLACK, 1);
 }
 
 void urgency_restore(struct urgency *before)
@@ -35,6 +39,8 @@ void urgency_restore(struct urgency *before)
 		(void)sched_setscheduler(
 			0, before->policy | SCHED_RESET_ON_FORK, &none);
 	(void)setpriority(PRIO_PROCESS, (id_t)task_self(), before->nice);
+	if (before->slack > 0)
+		(void)prctl(PR_SET_TIMERSLACK, before->slack);
 	before->raised = false;
 }
 

@@ -13,6 +13,7 @@ struct urgency {
 	bool raised;
 	int policy;
 	int nice;
+	int slack; /* ns by which a wait may end late; < 0: not known */
 };
 
 /*

@@ -169,6 +169,10 @@ static int plan_codes(struct codecache *cache, const struct layout *layout,
 		uint64_t addr = frames[i].code;
 		struct code *code;
 
+		if (i && addr == frames[i - 1].code) {
+			ids[i] = ids[i - 1];
+			continue;
+		}
 		if (!addr || addr % 8 || addr > UINT64_MAX - CODEFIELDS_MAX)
 			return OUT_TORN;
 		ids[i] = code_index(cache, addr);
@@ -480,6 +484,13 @@ int codecache_capture(struct codecache *cache, struct codeseen *seen,
 	if (!r && seen)
 		note_seen(cache, seen);
 	return r;
+}
+
+void codecache_expect(const struct codecache *cache, struct stackhint *hint)
+{
+	for (size_t i = 0; i < cache->ranges.n; i++)
+		stackhint_also(hint, cache->ranges.at[i].addr,
+			       cache->ranges.at[i].len);
 }
 
 struct frame codecache_frame(struct codecache *cache, uint32_t id,

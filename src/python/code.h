@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "base/strtab.h"
 #include "base/vec.h"
+#include "python/frame.h"
 #include "python/layout.h"
 
 /*
@@ -62,6 +63,12 @@ struct codeseen VEC(uint64_t);
 int codecache_capture(struct codecache *cache, struct codeseen *seen,
 		      const struct mem *mem, const struct layout *layout,
 		      const struct rawframe *frames, size_t n, uint32_t *ids);
+
+/*
+ * What the newest capture asked for to tell that nothing had changed, fetch with the
+ * next stack: then that capture costs no call of its own.
+ */
+void codecache_expect(const struct codecache *cache, struct stackhint *hint);
 
 /*
  * The frame as it can be shown. Needs no target: the thread may run again.
