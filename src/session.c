@@ -25,9 +25,6 @@
 /* How often a thread that has not stopped in time is looked after. */
 #define STUCK_NS (500 * NSEC_PER_USEC)
 
-#define TOKEN_LISTENER (UINT64_MAX - 8)
-#define TOKEN_ONCPU (UINT64_MAX - 9)
-
 #define WAKES 64
 
 const char *forkflame_version(void)
@@ -127,7 +124,7 @@ void forkflame_free(struct forkflame *ff)
 	for (size_t i = 0; i < ff->processes.n; i++)
 		process_free(ff, ff->processes.at[i]);
 	spawn_close(&ff->spawn);
-	oncpu_close(ff->oncpu);
+	session_oncpu_close(ff);
 	listener_stop(ff->listener);
 	children_free(ff->children);
 	loop_free(ff->loop);
@@ -169,33 +166,6 @@ const char *forkflame_strerror(const struct forkflame *ff)
 	return ff->err.text;
 }
 
-/* Who runs, by the kernel's records: of everybody, or of @command alone. */
-static int open_oncpu(struct forkflame *ff, pid_t command)
-{
-	struct error refused = ERROR_NONE;
-	int r;
-
-	if (ff->options.oncpu == FORKFLAME_ONCPU_RUNCOUNTS) {
-		(void)snprintf(ff->oncpu_reason, sizeof(ff->oncpu_reason),
-			       "asked for");
-		return 0;
-	}
-	r = oncpu_open(&ff->oncpu, -1, &refused);
-	/* An ordinary user may have the records of what he starts himself. */
-	if (r < 0 && command) {
-		refused = ERROR_NONE;
-		r = oncpu_open(&ff->oncpu, command, &refused);
-	}
-	if (r == 0)
-		return 0;
-	if (ff->options.oncpu == FORKFLAME_ONCPU_SWITCHES)
-		return error_set(&ff->err, r, "%s: %s", refused.text,
-				 strerror(-r));
-	(void)snprintf(ff->oncpu_reason, sizeof(ff->oncpu_reason), "%.200s: %s",
-		       refused.text, strerror(-r));
-	return 0;
-}
-
 int forkflame_start(struct forkflame *ff, char *const argv[], const void *mask)
 {
 	sigset_t own;
@@ -210,7 +180,7 @@ int forkflame_start(struct forkflame *ff, char *const argv[], const void *mask)
 		return r;
 	ff->command = ff->spawn.pid;
 	ff->start_ns = clock_now();
-	r = open_oncpu(ff, ff->command);
+	r = session_oncpu_open(ff, ff->command);
 	if (r == 0)
 		r = source_settle(ff, ff->command);
 	if (r == 0 && proctree_add(ff->tree, ff->command, 0, clock_now(),
@@ -268,6 +238,8 @@ static uint64_t next_moment(const struct forkflame *ff)
 {
 	uint64_t at = ff->watch.write ? UINT64_MAX : ff->next_tick_ns;
 
+	if (session_oncpu_ns(ff) < at)
+		at = session_oncpu_ns(ff);
 	if (session_todo_ns(ff) < at)
 		at = session_todo_ns(ff);
 	if (source_look_ns(ff) < at)
@@ -300,7 +272,9 @@ static int turn(struct forkflame *ff)
 	int r;
 
 	stopper_reap(ff->stopper);
-	r = source_look(ff, now_ns);
+	r = session_oncpu_arrive(ff);
+	if (r == 0)
+		r = source_look(ff, now_ns);
 	if (r == 0)
 		r = session_take_events(ff);
 	if (r == 0)
@@ -326,16 +300,13 @@ static int turn(struct forkflame *ff)
 
 static int watch_sources(struct forkflame *ff)
 {
-	const struct perfring *rings;
-	size_t n;
 	int r = 0;
 
 	if (ff->listener)
 		r = loop_watch(ff->loop, listener_fd(ff->listener),
 			       TOKEN_LISTENER);
-	n = ff->oncpu ? oncpu_fds(ff->oncpu, &rings) : 0;
-	for (size_t i = 0; r == 0 && i < n; i++)
-		r = loop_watch(ff->loop, rings[i].fd, TOKEN_ONCPU);
+	if (r == 0)
+		r = session_oncpu_watch(ff);
 	return r < 0 ? error_set(&ff->err, r, "wait for events") : 0;
 }
 
@@ -345,7 +316,7 @@ static int begin(struct forkflame *ff)
 	int r = stopper_new(&ff->stopper, ff->command, &ff->err);
 
 	if (r == 0 && !ff->command && !ff->watch.write)
-		r = open_oncpu(ff, 0);
+		r = session_oncpu_begin(ff);
 	if (r == 0 && !ff->command)
 		r = source_settle(ff, 0);
 	if (r == 0)
@@ -388,9 +359,8 @@ static int finish(struct forkflame *ff)
 				ff->processes.at[i])]++;
 	ff->cpu_used_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID) - ff->cpu_start_ns;
 	source_close(ff);
-	oncpu_close(ff->oncpu);
 	ff->oncpu_was = ff->oncpu != NULL;
-	ff->oncpu = NULL;
+	session_oncpu_close(ff);
 	ff->running = false;
 	ff->done = true;
 	return session_end_recording(ff);

@@ -53,7 +53,7 @@ static int rescan_if_due(struct forkflame *ff, uint64_t now_ns)
 		return 0;
 	ff->rescan = false;
 	ff->counts.rescans++;
-	r = session_rescan(ff, false);
+	r = session_rescan(ff);
 	ff->rescan_ns = now_ns + RESCAN_SHARE * nsec_since(clock_now(), now_ns);
 	return r;
 }
@@ -259,22 +259,30 @@ static void find_missed_execs(struct forkflame *ff,
 	}
 }
 
-int session_rescan(struct forkflame *ff, bool first)
+static int snapshot_add_all(struct forkflame *ff, struct snapshot *s,
+			    const struct proc_stats *stats)
+{
+	for (size_t i = 0; i < stats->n; i++)
+		if (select_sees(ff, &stats->at[i]) &&
+		    !snapshot_add(s, &stats->at[i]))
+			return -ENOMEM;
+	return 0;
+}
+
+int session_rescan(struct forkflame *ff)
 {
 	struct proc_stats stats = { 0 };
 	struct snapshot s;
 	int r;
 
 	hear_all(ff);
-	s = snapshot_begin(first);
+	s = snapshot_begin(false);
 	r = procfs_snapshot(&ff->fs, &stats, &ff->err);
-	for (size_t i = 0; r == 0 && i < stats.n; i++)
-		if (select_sees(ff, &stats.at[i]) &&
-		    !snapshot_add(&s, &stats.at[i]))
-			r = -ENOMEM;
+	if (r == 0)
+		r = snapshot_add_all(ff, &s, &stats);
 	if (r == 0)
 		r = snapshot_tell(ff, &s);
-	if (r == 0 && !first)
+	if (r == 0)
 		find_missed_execs(ff, &stats);
 	vec_free(&s.procs);
 	vec_free(&stats);
@@ -376,16 +384,25 @@ static bool is_below_a_root(const struct forkflame *ff,
 int session_scan_roots(struct forkflame *ff)
 {
 	struct proc_stats stats = { 0 };
-	int r = procfs_snapshot(&ff->fs, &stats, &ff->err);
+	struct snapshot s;
+	int r;
 
+	hear_all(ff);
+	s = snapshot_begin(true);
+	r = procfs_snapshot(&ff->fs, &stats, &ff->err);
 	for (size_t i = 0; r == 0 && i < ff->roots.n; i++) {
 		const struct proc_stat *root = &ff->roots.at[i];
 
 		if (!is_below_a_root(ff, &stats, root) &&
-		    proctree_add(ff->tree, root->pid, root->start, clock_now(),
+		    proctree_add(ff->tree, root->pid, root->start, s.taken_ns,
 				 false) == PROCTREE_NONE)
 			r = -ENOMEM;
 	}
+	if (r == 0)
+		r = snapshot_add_all(ff, &s, &stats);
+	if (r == 0)
+		r = snapshot_tell(ff, &s);
+	vec_free(&s.procs);
 	vec_free(&stats);
-	return r == 0 ? session_rescan(ff, true) : r;
+	return r;
 }

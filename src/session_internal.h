@@ -94,6 +94,10 @@
 /* How many threads are asked to stop at once. */
 #define STOPS_MAX 8
 
+/* Tokens of what the loop watches, above those of the processes' pidfds. */
+#define TOKEN_LISTENER (UINT64_MAX - 8)
+#define TOKEN_ONCPU (UINT64_MAX - 9)
+
 /* A list of threads that has not changed for so many ticks is calm. */
 #define CALM_TICKS 64
 
@@ -326,9 +330,10 @@ struct forkflame {
 	bool rescan;              /* one is owed */
 	struct taskevents *tasks; /* of the listener; NULL: it watches nobody */
 	struct children *children;
-	struct events looked; /* of children_look */
-	uint64_t look_ns;     /* children: when to look next */
-	struct oncpu *oncpu;  /* NULL: run counts are the source */
+	struct events looked;          /* of children_look */
+	uint64_t look_ns;              /* children: when to look next */
+	struct oncpu *oncpu;           /* NULL: run counts are the source */
+	struct oncpu_opening *opening; /* ... for as long as they take to open */
 	struct stopper *stopper;
 	struct remote *remote;
 	struct mem mem; /* over remote */
@@ -459,7 +464,7 @@ const char *source_name(const struct forkflame *ff);
 int session_take_events(struct forkflame *ff);
 
 /* Take a snapshot of /proc into the tree and do what follows. */
-int session_rescan(struct forkflame *ff, bool first);
+int session_rescan(struct forkflame *ff);
 
 /*
  * Compare the tree with /proc if it is time (about once a second; less often where
@@ -672,10 +677,34 @@ void session_summary_json(const struct forkflame *ff,
 			  enum forkflame_value value, bool members,
 			  struct str *to);
 
+/* session_oncpu.c: the switch records, and how they come. */
+
+/*
+ * Open them, of everybody, or, where that is refused, of @command alone (0: none).
+ * Returns 0, also when they are refused and not insisted on (ff->oncpu is NULL then);
+ * else a negative errno with ff->err.
+ */
+int session_oncpu_open(struct forkflame *ff, pid_t command);
+
+/* The same without waiting, of everybody: they come with session_oncpu_arrive. */
+int session_oncpu_begin(struct forkflame *ff);
+
+/* Take them if they have come; when to look next (UINT64_MAX: never). */
+int session_oncpu_arrive(struct forkflame *ff);
+uint64_t session_oncpu_ns(const struct forkflame *ff);
+
+/* Have the loop watch them. Returns 0 or -errno. */
+int session_oncpu_watch(struct forkflame *ff);
+
+void session_oncpu_close(struct forkflame *ff);
+
 /* session_sample.c: the ways to a sample. */
 
 /* Take in the switch records that are there. */
 void session_drain(struct forkflame *ff);
+
+/* Records are missing: who runs and who has run is not known any more. */
+void session_lose_sight(struct forkflame *ff);
 
 /*
  * Send a thread on the way that fits it: it is sampled, or put into ff->batch,

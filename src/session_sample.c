@@ -348,8 +348,7 @@ void session_sample_thread(struct forkflame *ff, struct thread *t)
 		refuse(ff, t, r);
 }
 
-/* Records were lost: who runs and who has run is not known any more. */
-static void lose_sight(struct forkflame *ff)
+void session_lose_sight(struct forkflame *ff)
 {
 	for (size_t i = 0; i < ff->processes.n; i++) {
 		struct process *p = ff->processes.at[i];
@@ -365,7 +364,7 @@ static void lose_sight(struct forkflame *ff)
 void session_drain(struct forkflame *ff)
 {
 	if (ff->oncpu && !oncpu_drain(ff->oncpu))
-		lose_sight(ff);
+		session_lose_sight(ff);
 }
 
 /*

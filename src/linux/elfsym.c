@@ -19,6 +19,7 @@
 struct reader {
 	Elf *elf;
 	struct elf_symbol *symbols;
+	uint32_t heads[ELF_MAX_SYMBOLS]; /* of their names */
 	size_t n, missing;
 	const char *section;
 	uint64_t *ret_section;
@@ -67,34 +68,70 @@ static void read_header(struct reader *rd)
 	}
 }
 
-static void match_symbol(struct reader *rd, const char *name, uint64_t value)
+/* A table of strings; not to be trusted to end in a NUL. */
+struct texts {
+	const char *at;
+	size_t size;
+};
+
+/* The first bytes of a name, to pass over most symbols without a comparison. */
+static uint32_t head_of(const char *name)
 {
+	uint32_t head;
+
+	memcpy(&head, name, sizeof(head));
+	return head;
+}
+
+static bool is_name(const struct texts *texts, size_t at, const char *name)
+{
+	size_t len = strlen(name) + 1;
+
+	return len <= texts->size - at && !memcmp(texts->at + at, name, len);
+}
+
+static void match_symbol(struct reader *rd, const struct texts *texts,
+			 const Elf64_Sym *sym)
+{
+	uint32_t head;
+
+	if (sym->st_shndx == SHN_UNDEF || !sym->st_value ||
+	    texts->size < sizeof(head) ||
+	    sym->st_name > texts->size - sizeof(head))
+		return;
+	head = head_of(texts->at + sym->st_name);
 	for (size_t i = 0; i < rd->n; i++) {
-		if (rd->symbols[i].value || strcmp(rd->symbols[i].name, name))
+		struct elf_symbol *wanted = &rd->symbols[i];
+
+		if (rd->heads[i] != head || wanted->value ||
+		    !is_name(texts, sym->st_name, wanted->name))
 			continue;
-		rd->symbols[i].value = value;
+		wanted->value = sym->st_value;
 		rd->missing--;
 	}
 }
 
+/*
+ * All of a table, and its strings, at once: a large program has tens of thousands of
+ * symbols, and libelf's way to one of them takes its time.
+ */
 static void read_symbols(struct reader *rd, Elf_Scn *scn,
 			 const GElf_Shdr *header)
 {
 	Elf_Data *data = elf_getdata(scn, NULL);
-	size_t n = header->sh_entsize ? header->sh_size / header->sh_entsize
-				      : 0;
+	Elf_Scn *strings = elf_getscn(rd->elf, header->sh_link);
+	Elf_Data *text = strings ? elf_getdata(strings, NULL) : NULL;
+	struct texts texts;
+	Elf64_Sym sym;
 
-	for (size_t i = 0; data && i < n && rd->missing; i++) {
-		GElf_Sym sym;
-		const char *name;
-
-		if (!gelf_getsym(data, (int)i, &sym))
-			break;
-		if (sym.st_shndx == SHN_UNDEF || !sym.st_value)
-			continue;
-		name = elf_strptr(rd->elf, header->sh_link, sym.st_name);
-		if (name)
-			match_symbol(rd, name, sym.st_value);
+	if (!data || !data->d_buf || data->d_type != ELF_T_SYM || !text ||
+	    !text->d_buf)
+		return;
+	texts = (struct texts){ .at = text->d_buf, .size = text->d_size };
+	for (size_t at = 0; at + sizeof(sym) <= data->d_size && rd->missing;
+	     at += sizeof(sym)) {
+		memcpy(&sym, (const char *)data->d_buf + at, sizeof(sym));
+		match_symbol(rd, &texts, &sym);
 	}
 }
 
@@ -177,8 +214,12 @@ int elfsym_read(int fd, struct elf_symbol *symbols, size_t n,
 
 	*ret = (struct elf_summary){ 0 };
 	*ret_section = 0;
-	for (size_t i = 0; i < n; i++)
+	if (n > ELF_MAX_SYMBOLS)
+		return -EINVAL;
+	for (size_t i = 0; i < n; i++) {
 		symbols[i].value = 0;
+		rd.heads[i] = head_of(symbols[i].name);
+	}
 	if (elf_version(EV_CURRENT) == EV_NONE)
 		return -EIO;
 	rd.elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);

@@ -24,6 +24,9 @@ struct elf_summary {
 	char soname[64];   /* "" without one, cut if longer */
 };
 
+/* No more symbols can be looked for at once; each name has four characters or more. */
+#define ELF_MAX_SYMBOLS 16
+
 /* Called for each DT_NEEDED name. */
 typedef void (*elf_needed)(void *ctx, const char *name);
 
@@ -35,7 +38,7 @@ typedef void (*elf_needed)(void *ctx, const char *name);
  * @ret_section  its address; 0 when there is none
  *
  * Returns 0, also for a file that is no ELF (is_elf tells); -EIO when libelf
- * cannot be used.
+ * cannot be used; -EINVAL for more than ELF_MAX_SYMBOLS.
  */
 int elfsym_read(int fd, struct elf_symbol *symbols, size_t n,
 		const char *section, uint64_t *ret_section,
