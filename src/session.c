@@ -272,6 +272,7 @@ static int turn(struct forkflame *ff)
 	int r;
 
 	stopper_reap(ff->stopper);
+	ff->counts.calls_failed += stopper_failed_late(ff->stopper);
 	r = session_oncpu_arrive(ff);
 	if (r == 0)
 		r = source_look(ff, now_ns);

@@ -82,14 +82,17 @@
  * A thread that was given a CPU less than this ago is not stopped yet. On its way
  * out of a system call that the kernel does not restart (epoll_wait, recv with a
  * timeout, sigtimedwait) a stop would make it fail with EINTR; and one that wakes
- * for a moment only is soon asleep again, and then needs no stop. One that was
- * asleep when it was last seen is given more time.
+ * for a moment only is soon asleep again, and then needs no stop. One that has
+ * slept since it was last seen is given more time.
  */
 #define FRESH_NS (50 * NSEC_PER_USEC)
 #define FRESH_SLEEPER_NS (300 * NSEC_PER_USEC)
 
-/* It is looked at again every FRESH_NS, so often, and then in the next tick. */
-#define FRESH_ROUNDS 8
+/*
+ * That is waited for in a tick; one that has always just woken is looked at again in
+ * the next, and then not given more time than others.
+ */
+#define FRESH_WAIT_NS (400 * NSEC_PER_USEC)
 
 /* How many threads are asked to stop at once. */
 #define STOPS_MAX 8
@@ -194,6 +197,7 @@ struct thread {
 	bool standing; /* and the thread has not run since, that we know */
 	bool empty;    /* no Python frame was on it */
 	bool newborn;  /* born in this run: no switch record, never ran */
+	bool put_off;  /* it had just been given a CPU, a whole tick long */
 	uint64_t runs; /* run count at that time (run-count mode) */
 	uint64_t records;      /* switch records at that time */
 	uint64_t rec_cpu_ns;   /* CPU time by switch records at that time */
@@ -371,7 +375,8 @@ struct forkflame {
 	struct threads list;  /* those that are being looked at */
 	struct threads batch; /* read without a stop, not proven yet */
 	struct threads to_stop;
-	struct threads fresh;    /* on a CPU since a moment ago: look again */
+	struct threads fresh; /* on a CPU since a moment ago: look again ... */
+	uint64_t ripe_ns;     /* ... then, for the first of them */
 	struct VEC(pid_t) moved; /* whose list of threads changed: look again */
 	struct threads to_bury;
 	struct VEC(struct process *) active; /* whose thread lists to compare */

@@ -126,6 +126,7 @@ static void accept(struct forkflame *ff, struct thread *t,
 	t->tick = ff->tick;
 	t->runs = account.runs;
 	t->proven = t->standing = reading->proven;
+	t->put_off = false;
 	if (rec) {
 		t->records = rec->records;
 		t->rec_cpu_ns = rec->cpu_ns;
@@ -252,20 +253,23 @@ static void put(struct forkflame *ff, struct thread *t, bool stop)
 		thread_make_due(ff, t);
 }
 
-/* Too early to stop it? */
-static bool is_fresh(const struct thread *t, const struct oncpu_thread *rec)
+/* Until when it is too early to stop it. */
+static uint64_t ripe_at(const struct thread *t, const struct oncpu_thread *rec)
 {
-	bool sleeper = weigh_has(&t->weigh) && !weigh_ran(&t->weigh);
+	bool sleeper = rec->slept ||
+		       (weigh_has(&t->weigh) && !weigh_ran(&t->weigh));
 
-	return rec->in_ns + (sleeper ? FRESH_SLEEPER_NS : FRESH_NS) >
-	       clock_now();
+	return rec->in_ns +
+	       (sleeper && !t->put_off ? FRESH_SLEEPER_NS : FRESH_NS);
 }
 
-/* Look again in this tick, after FRESH_NS. */
-static void put_fresh(struct forkflame *ff, struct thread *t)
+/* Look again in this tick, when it is ripe. */
+static void put_fresh(struct forkflame *ff, struct thread *t, uint64_t ripe_ns)
 {
 	if (!vec_push(&ff->fresh, t))
 		thread_make_due(ff, t);
+	else if (ff->fresh.n == 1 || ripe_ns < ff->ripe_ns)
+		ff->ripe_ns = ripe_ns;
 }
 
 /*
@@ -333,8 +337,8 @@ void session_sample_thread(struct forkflame *ff, struct thread *t)
 			read_candidate(ff, t, rec);
 		else if (ff->options.nonblocking)
 			sample_running(ff, t);
-		else if (is_fresh(t, rec))
-			put_fresh(ff, t);
+		else if (ripe_at(t, rec) > clock_now())
+			put_fresh(ff, t, ripe_at(t, rec));
 		else if (!still_empty(ff, t))
 			put(ff, t, true);
 		return;
@@ -421,6 +425,18 @@ void session_spare_sleepers(struct forkflame *ff)
 	session_settle_batch(ff, true);
 }
 
+/*
+ * May a stop have caught it within a system call that it is about to sleep in? One
+ * that has not slept since its newest sample is in none, but by a rare chance.
+ */
+static bool may_sleep(const struct forkflame *ff, const struct thread *t)
+{
+	const struct oncpu_thread *rec =
+		ff->oncpu ? oncpu_find(ff->oncpu, t->tid) : NULL;
+
+	return !rec || !rec->known || rec->slept;
+}
+
 /* One stopped thread: read it, let it go, then do the rest. */
 static void sample_stopped(struct forkflame *ff, struct thread *t,
 			   struct stop *stop)
@@ -435,6 +451,8 @@ static void sample_stopped(struct forkflame *ff, struct thread *t,
 
 	if (r == 0)
 		thread_look_around(ff, t, &reading.seen);
+	if (may_sleep(ff, t))
+		ff->counts.calls_failed += stopper_failed_call(stop);
 	stopper_end(ff->stopper, stop);
 	t->held_from_ns = stop->asked_ns;
 	t->held_to_ns = clock_now();

@@ -60,18 +60,27 @@ static void take_due(struct forkflame *ff, const struct process *only)
 	ff->due.n = kept;
 }
 
-/* Wait until those who had just got a CPU are fit to be looked at. */
-static void await_fresh(struct forkflame *ff, bool last)
+/*
+ * Wait until the first of those who had just got a CPU is fit to be looked at. @until_ns
+ * is when that is too late for this tick; 0 for one in which none is stopped.
+ */
+static void await_fresh(struct forkflame *ff, uint64_t until_ns)
 {
-	struct timespec wait = { .tv_nsec = FRESH_NS };
+	uint64_t now_ns = clock_now();
+	bool last = ff->ripe_ns > until_ns;
+	struct timespec wait = { .tv_nsec = (long)nsec_since(ff->ripe_ns,
+							     now_ns) };
 
 	if (!ff->fresh.n)
 		return;
-	if (!last)
+	if (!last && wait.tv_nsec)
 		(void)nanosleep(&wait, NULL);
 	for (size_t i = 0; i < ff->fresh.n; i++) {
-		if (last || !vec_push(&ff->list, ff->fresh.at[i]))
-			thread_make_due(ff, ff->fresh.at[i]);
+		struct thread *t = ff->fresh.at[i];
+
+		t->put_off = last && until_ns;
+		if (last || !vec_push(&ff->list, t))
+			thread_make_due(ff, t);
 	}
 	ff->fresh.n = 0;
 }
@@ -91,6 +100,8 @@ static void stop_all(struct forkflame *ff)
  */
 static void sample_list(struct forkflame *ff, bool may_stop)
 {
+	uint64_t until_ns = may_stop ? clock_now() + FRESH_WAIT_NS : 0;
+
 	ff->to_stop.n = 0;
 	for (int round = 1; ff->list.n; round++) {
 		size_t n = ff->list.n;
@@ -98,7 +109,7 @@ static void sample_list(struct forkflame *ff, bool may_stop)
 		for (size_t i = 0; i < n; i++)
 			session_sample_thread(ff, ff->list.at[i]);
 		ff->list.n = 0;
-		await_fresh(ff, round >= FRESH_ROUNDS || !may_stop);
+		await_fresh(ff, until_ns);
 		if (ff->oncpu)
 			session_settle_batch(ff, round >= ROUNDS);
 	}

@@ -181,6 +181,8 @@ static void switched_out(struct oncpu_thread *t, struct cpu *cpu,
 	if (cpu->tid == t->tid && record->time_ns > cpu->in_ns)
 		t->cpu_ns += record->time_ns - cpu->in_ns;
 	*cpu = (struct cpu){ 0 };
+	if (record->kind == PERF_SWITCH_OUT)
+		t->slept = true;
 	if (record->time_ns < t->last_ns)
 		return;
 	t->on = false;
@@ -250,8 +252,10 @@ void oncpu_seen(struct oncpu *o, pid_t tid)
 {
 	uint64_t i;
 
-	if (map_get(&o->by_tid, (uint64_t)tid, &i))
-		o->threads.at[i].woke_ns = 0;
+	if (!map_get(&o->by_tid, (uint64_t)tid, &i))
+		return;
+	o->threads.at[i].woke_ns = 0;
+	o->threads.at[i].slept = false;
 }
 
 pid_t oncpu_next(struct oncpu *o)

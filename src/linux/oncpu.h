@@ -39,8 +39,9 @@ struct oncpu_thread {
 	char comm[16];     /* of its newest image; "" not told */
 	bool on;           /* newest record: switched in */
 	bool away;         /* newest record: pushed off, it could run */
-	bool known;        /* no record was lost since the newest one */
-	bool touched;      /* in the list of oncpu_next */
+	bool slept;   /* it has left a CPU of its own will, since oncpu_seen */
+	bool known;   /* no record was lost since the newest one */
+	bool touched; /* in the list of oncpu_next */
 };
 
 /*
@@ -69,7 +70,7 @@ void oncpu_feed(struct oncpu *o, const struct perf_record *record);
 /* What is known of @tid, or NULL; valid until the next drain or forget. */
 const struct oncpu_thread *oncpu_find(const struct oncpu *o, pid_t tid);
 
-/* The caller has looked at @tid: woke_ns starts anew. */
+/* The caller has looked at @tid: woke_ns and slept start anew. */
 void oncpu_seen(struct oncpu *o, pid_t tid);
 
 /*

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "linux/tracee.h"
 
+#include <elf.h>
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/ptrace.h>
+#include <sys/uio.h>
+#include <sys/user.h>
 #include <sys/wait.h>
 #include <time.h>
 
@@ -27,6 +30,7 @@ struct stopper {
 	timer_t timer;
 	bool has_timer;
 	uint64_t deadline_ns;
+	unsigned failed_late; /* calls, of those that were stuck */
 	struct VEC(pid_t) stuck;
 	pid_t child;
 	bool child_ended;
@@ -219,6 +223,57 @@ static int signal_of(int status)
 	return status >> 16 == EVENT_STOP ? 0 : WSTOPSIG(status);
 }
 
+/*
+ * Within a system call it has the call's number; with a stop on the way out of it, the
+ * result is there, and it is EINTR only for a call that is not going to be restarted
+ * (arch/x86/kernel/signal.c, arch_do_signal_or_restart; arch/arm64/kernel/signal.c).
+ */
+#if defined(__x86_64__)
+static bool has_eintr(pid_t tid)
+{
+	struct user_regs_struct regs = { 0 };
+	struct iovec io = { &regs, sizeof(regs) };
+
+	return ptrace(PTRACE_GETREGSET, tid, NT_PRSTATUS, &io) == 0 &&
+	       io.iov_len == sizeof(regs) && (int64_t)regs.orig_rax >= 0 &&
+	       (int64_t)regs.rax == -EINTR;
+}
+#elif defined(__aarch64__)
+static bool has_eintr(pid_t tid)
+{
+	struct user_regs_struct regs = { 0 };
+	struct iovec io = { &regs, sizeof(regs) };
+	int call = -1;
+	struct iovec io_call = { &call, sizeof(call) };
+
+	return ptrace(PTRACE_GETREGSET, tid, NT_PRSTATUS, &io) == 0 &&
+	       ptrace(PTRACE_GETREGSET, tid, NT_ARM_SYSTEM_CALL, &io_call) ==
+		       0 &&
+	       call >= 0 && (int64_t)regs.regs[0] == -EINTR;
+}
+#else
+static bool has_eintr(pid_t tid)
+{
+	(void)tid;
+	return false;
+}
+#endif
+
+bool stopper_failed_call(const struct stop *stop)
+{
+	/* One that a signal ended would have been without us, too. */
+	return stop->state == STOP_STOPPED && !signal_of(stop->status) &&
+	       has_eintr(stop->tid);
+}
+
+unsigned stopper_failed_late(struct stopper *s)
+{
+	unsigned n = s->failed_late;
+
+	s->failed_late = 0;
+	return n;
+}
+
 void stopper_end(struct stopper *s, struct stop *stop)
 {
 	if (stop->state != STOP_STOPPED)
@@ -243,6 +298,7 @@ void stopper_reap(struct stopper *s)
 		}
 		if (pid == stop.tid)
 			take(s, &stop, status);
+		s->failed_late += stopper_failed_call(&stop);
 		stopper_end(s, &stop);
 		vec_take_out(&s->stuck, i);
 	}

@@ -92,6 +92,16 @@ int stopper_begin(struct stopper *s, pid_t tid, struct stop *stop);
  */
 void stopper_wait(struct stopper *s, struct stop *stops, size_t n);
 
+/*
+ * Did the stop end a system call of it with EINTR, which one that is restarted does
+ * not see? (Those that never are: signal(7), "Interruption of system calls".) Asked
+ * of a stopped one; false where it cannot be told.
+ */
+bool stopper_failed_call(const struct stop *stop);
+
+/* The same of those that were let go by stopper_reap: how many, since the last call. */
+unsigned stopper_failed_late(struct stopper *s);
+
 /* Let go of a stopped thread. It goes on as if nothing had been. */
 void stopper_end(struct stopper *s, struct stop *stop);
 

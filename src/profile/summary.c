@@ -181,6 +181,12 @@ void summary_text(const struct summary *summary, struct str *to)
 		" stops\n",
 		micros(mean), micros(held_quantile(&c->held, 0.99)),
 		micros(c->held.longest_ns), c->held.stops);
+	if (c->calls_failed)
+		str_printf(
+			to,
+			"system calls that failed with EINTR because of a stop: %" PRIu64
+			"\n",
+			c->calls_failed);
 	str_printf(to,
 		   "forkflame itself: %.3f s of CPU time, %.2f %% of a core\n",
 		   seconds(summary->profiler_cpu_ns),
@@ -254,6 +260,7 @@ void summary_json(const struct summary *summary, struct json *j)
 	json_put_text(j, "oncpu_reason", summary->oncpu_reason);
 	json_counts(c, j);
 	json_held(&c->held, j);
+	json_put_u64(j, "calls_failed", c->calls_failed);
 	json_put_u64(j, "events_lost", c->events_lost);
 	json_put_u64(j, "rescans", c->rescans);
 	json_put_u64(j, "found_late", c->found_late);

@@ -61,6 +61,7 @@ struct counts {
 	uint64_t events_lost, rescans, found_late;
 	uint64_t wall_ns, cpu_ns; /* all weights */
 	struct held held;
+	uint64_t calls_failed; /* system calls with EINTR, because of a stop */
 };
 
 uint64_t counts_seen(const struct counts *counts);

@@ -37,5 +37,36 @@ def sleeping_calls_are_not_interrupted(python):
            "samples: %s", samples)
 
 
+def run_brief(*options):
+    with tempfile.TemporaryDirectory() as directory:
+        run = fflive.run(["-r", "1000", *options],
+                         [fflive.newest(), fflive.program("eintr.py"),
+                          build(directory), 2 * SECONDS, "brief"])
+    fflive.check_run(run)
+    (fact,) = [fact for fact in run.truth if "call" in fact]
+    print("  note: %d of %d calls failed, counted: %d"
+          % (fact["eintr"], fact["calls"], run.stats["calls_failed"]))
+    return run, fact
+
+
+def brief_calls_are_nearly_never_interrupted():
+    """Of one that is nearly always on its way in or out: one in 10,000; three are the
+    bad luck of a short run."""
+    run, fact = run_brief()
+    expect(run.stats["oncpu"] != "switches" or
+           fact["eintr"] <= 3 + fact["calls"] / 10000, "%s", fact)
+
+
+def interrupted_calls_are_counted():
+    """Without switch records there are many. A call of the interpreter's own, before
+    or after the others, may be one more."""
+    run, fact = run_brief("--oncpu", "runcounts")
+    expect(0 <= run.stats["calls_failed"] - fact["eintr"] <= 2, "counted %s of %s",
+           run.stats["calls_failed"], fact)
+    expect(fact["eintr"] > 0, "nothing to count: %s", fact)
+
+
 if __name__ == "__main__":
-    fflive.main([sleeping_calls_are_not_interrupted])
+    fflive.main([sleeping_calls_are_not_interrupted],
+                [brief_calls_are_nearly_never_interrupted,
+                 interrupted_calls_are_counted])

@@ -114,6 +114,23 @@ static void remembers_the_first_waking_since_it_was_seen(void **state)
 	oncpu_close(o);
 }
 
+static void knows_who_has_slept_since_it_was_seen(void **state)
+{
+	struct oncpu *o = oncpu_new();
+
+	(void)state;
+	feed(o, PERF_SWITCH_IN, 7, 0, 100);
+	feed(o, PERF_SWITCH_AWAY, 7, 0, 150);
+	feed(o, PERF_SWITCH_IN, 7, 0, 200);
+	assert_false(oncpu_find(o, 7)->slept);
+	feed(o, PERF_SWITCH_OUT, 7, 0, 250);
+	feed(o, PERF_SWITCH_IN, 7, 0, 300);
+	assert_true(oncpu_find(o, 7)->slept);
+	oncpu_seen(o, 7);
+	assert_false(oncpu_find(o, 7)->slept);
+	oncpu_close(o);
+}
+
 static void vouches_for_nobody_after_a_loss(void **state)
 {
 	struct oncpu *o = oncpu_new();
@@ -321,6 +338,7 @@ int main(void)
 		cmocka_unit_test(counts_each_record_of_a_thread),
 		cmocka_unit_test(names_each_that_ran_once),
 		cmocka_unit_test(remembers_the_first_waking_since_it_was_seen),
+		cmocka_unit_test(knows_who_has_slept_since_it_was_seen),
 		cmocka_unit_test(vouches_for_nobody_after_a_loss),
 		cmocka_unit_test(forgets_the_dead_but_not_who_has_their_number),
 		cmocka_unit_test(passes_over_the_idle_task),

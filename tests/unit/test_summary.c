@@ -90,6 +90,19 @@ static void tells_a_person_what_was_left_out_and_why(void **state)
 	assert_non_null(strstr(text.at, "2.00 s at 100 Hz"));
 	assert_non_null(strstr(text.at, "1.00 % of a core"));
 	assert_null(strstr(text.at, "lost"));
+	assert_null(strstr(text.at, "EINTR"));
+	str_free(&text);
+}
+
+static void says_when_a_stop_made_calls_fail(void **state)
+{
+	struct counts counts = { .calls_failed = 7 };
+	struct summary summary = example(&counts);
+	struct str text = { 0 };
+
+	(void)state;
+	summary_text(&summary, &text);
+	assert_non_null(strstr(text.at, "EINTR because of a stop: 7\n"));
 	str_free(&text);
 }
 
@@ -119,11 +132,13 @@ static void writes_its_keys_as_json(void **state)
 		"\"torn\":4",
 		"\"missed\":0",
 		"\"longest_ns\":0",
+		"\"calls_failed\":2",
 		"\"interval_ns\":10000000",
 	};
 	struct counts counts = { .verdicts = { [VERDICT_SAMPLED] = 3 },
 				 .drops = { [DROP_TORN] = 4 },
-				 .stopped = 10 };
+				 .stopped = 10,
+				 .calls_failed = 2 };
 	struct summary summary = example(&counts);
 	struct str text = { 0 };
 	struct json j = { .to = &text };
@@ -146,6 +161,7 @@ int main(void)
 		cmocka_unit_test(bears_any_time),
 		cmocka_unit_test(tells_a_person_what_was_left_out_and_why),
 		cmocka_unit_test(says_when_events_were_lost),
+		cmocka_unit_test(says_when_a_stop_made_calls_fail),
 		cmocka_unit_test(writes_its_keys_as_json),
 	};
 
