@@ -172,6 +172,7 @@ struct seat {
 	pid_t native; /* its number as the interpreter has it; a forked child's is late */
 	bool second; /* of the image's second interpreter */
 	struct stackhint hint;
+	struct gilturn turn; /* of its interpreter, when it was last looked at */
 };
 
 struct thread {

@@ -326,6 +326,38 @@ static void sample_running(struct forkflame *ff, struct thread *t)
 		refuse(ff, t, r);
 }
 
+/* Whose turn is it to have the lock, read past all that was fetched? */
+static bool is_outside(struct forkflame *ff, struct thread *t)
+{
+	ff->remote->pid = t->tid;
+	return runtime_gil_turn(&ff->mem, seat_runtime(t, &t->seat),
+				t->seat.interp, &t->seat.turn) == 0 &&
+	       t->seat.turn.holder != t->seat.tstate;
+}
+
+/*
+ * A thread on a CPU that does not have the interpreter's lock is in C code, and its
+ * frames stand as long as that is so: while the lock's turn is the same. It is read
+ * as it runs. One that had the lock when it was last seen is not asked.
+ */
+static bool sample_outside(struct forkflame *ff, struct thread *t)
+{
+	struct reading reading = { .seen = { .run = RUN_ON_CPU } };
+	uint64_t number;
+
+	if (t->below.n || t->process->threads.n < 2 || !weigh_has(&t->weigh) ||
+	    t->weigh.seen.gil != GIL_NONE || !is_outside(ff, t))
+		return false;
+	number = t->seat.turn.number;
+	if (read_stack(ff, t, &reading.seen) != 0 || !is_outside(ff, t) ||
+	    t->seat.turn.number != number)
+		return false;
+	reading.seen.gil = GIL_NONE;
+	reading.now_ns = reading.since_ns = clock_now();
+	accept(ff, t, &reading);
+	return true;
+}
+
 /* Send a thread on the way that fits it. */
 void session_sample_thread(struct forkflame *ff, struct thread *t)
 {
@@ -339,7 +371,7 @@ void session_sample_thread(struct forkflame *ff, struct thread *t)
 			sample_running(ff, t);
 		else if (ripe_at(t, rec) > clock_now())
 			put_fresh(ff, t, ripe_at(t, rec));
-		else if (!still_empty(ff, t))
+		else if (!still_empty(ff, t) && !sample_outside(ff, t))
 			put(ff, t, true);
 		return;
 	}

@@ -415,6 +415,48 @@ int runtime_gil_holder(const struct mem *mem, const struct runtime *rt,
 	return OUT_OK;
 }
 
+/* The counter follows `locked`, an int, in all versions (pycore_gil.h). */
+#define GIL_NUMBER_AFTER 8
+
+static int read_turn(const struct mem *mem, const struct layout *layout,
+		     uint64_t at, uint64_t *ret_gil, struct gilturn *turn)
+{
+	struct mem_range ranges[] = {
+		{ .addr = at, .buf = ret_gil, .len = sizeof(*ret_gil) },
+		{ .addr = turn->gil + layout->gil.last_holder,
+		  .buf = &turn->holder,
+		  .len = sizeof(turn->holder) },
+		{ .addr = turn->gil + layout->gil.locked + GIL_NUMBER_AFTER,
+		  .buf = &turn->number,
+		  .len = sizeof(turn->number) },
+	};
+
+	return mem->readv(mem->ctx, ranges, turn->gil ? 3 : 1);
+}
+
+int runtime_gil_turn(const struct mem *mem, const struct runtime *rt,
+		     uint64_t interp, struct gilturn *turn)
+{
+	const struct layout *layout = &rt->layout;
+	uint64_t gil = 0;
+	int r;
+
+	if (layout->free_threaded || layout->interp.gil == LAYOUT_NONE ||
+	    layout->gil.locked == LAYOUT_NONE)
+		return OUT_UNKNOWN;
+	r = read_turn(mem, layout, interp + layout->interp.gil, &gil, turn);
+	if (r == OUT_GONE || r == OUT_DENIED)
+		return r;
+	if (r == 0 && gil && gil == turn->gil)
+		return 0;
+	/* The address was not known, or is another one by now. */
+	turn->gil = gil;
+	if (!gil)
+		return OUT_UNKNOWN;
+	r = read_turn(mem, layout, interp + layout->interp.gil, &gil, turn);
+	return r == 0 && gil != turn->gil ? OUT_TORN : r;
+}
+
 /*
  * The GIL (struct _gil_runtime_state) is a member of _PyRuntime up to 3.11,
  * within its first 2 KiB (708 to 1,100 bytes on x86-64); from 3.12 it has a

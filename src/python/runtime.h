@@ -99,6 +99,27 @@ int runtime_find_tid(const struct mem *mem, const uint64_t *pthreads, size_t n,
 int runtime_gil_holder(const struct mem *mem, const struct runtime *rt,
 		       uint64_t interp, uint64_t *ret_tstate);
 
+/* Whose turn it is to have a GIL, or was last. */
+struct gilturn {
+	uint64_t gil;    /* its address */
+	uint64_t holder; /* a thread state; stays when it lets go */
+	uint64_t number; /* counts when another thread takes it */
+};
+
+/*
+ * The turn of the GIL of @interp. A thread that takes the GIL and was not its last
+ * holder counts the number up first (Python/ceval_gil.c, take_gil). So a thread that
+ * is not the holder in two readings with the same number has not had the GIL in
+ * between, and has executed no Python.
+ *
+ * @turn  the last one of @interp, or zeros; with the right address in it, one call
+ *
+ * Returns 0; OUT_UNKNOWN in a free-threaded build, and up to 3.11; else what reading
+ * came to.
+ */
+int runtime_gil_turn(const struct mem *mem, const struct runtime *rt,
+		     uint64_t interp, struct gilturn *turn);
+
 /*
  * Where a thread that waits for the GIL of @interp waits: the addresses of its
  * futexes (a condition variable's and a mutex's) are in *@ret_start to *@ret_end.

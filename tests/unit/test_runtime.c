@@ -504,6 +504,53 @@ static void knows_no_holder_without_a_gil(void **state)
 	assert_int_equal(tstate, 77);
 }
 
+static void tells_whose_turn_it_is_in_one_call(void **state)
+{
+	struct target *t = *state;
+	struct gilturn turn = { 0 };
+	unsigned calls;
+
+	fakemem_zero(&t->fm, GIL, 64);
+	fakemem_put_u64(&t->fm, MAIN + 384, GIL);
+	fakemem_put_u64(&t->fm, GIL + 8, THREAD + STEP);
+	fakemem_put_u64(&t->fm, GIL + 24, 41);
+	assert_int_equal(runtime_gil_turn(&t->mem, &t->rt, MAIN, &turn),
+			 OUT_OK);
+	assert_int_equal(turn.holder, THREAD + STEP);
+	assert_int_equal(turn.number, 41);
+	fakemem_put_u64(&t->fm, GIL + 24, 42);
+	calls = t->fm.calls;
+	assert_int_equal(runtime_gil_turn(&t->mem, &t->rt, MAIN, &turn),
+			 OUT_OK);
+	assert_int_equal(turn.number, 42);
+	assert_int_equal(t->fm.calls - calls, 1);
+	/* The GIL of another interpreter from now on. */
+	fakemem_zero(&t->fm, GIL + 256, 64);
+	fakemem_put_u64(&t->fm, GIL + 256 + 24, 7);
+	fakemem_put_u64(&t->fm, MAIN + 384, GIL + 256);
+	assert_int_equal(runtime_gil_turn(&t->mem, &t->rt, MAIN, &turn),
+			 OUT_OK);
+	assert_int_equal(turn.number, 7);
+}
+
+static void knows_no_turn_without_a_gil_of_its_own(void **state)
+{
+	struct target *t = *state;
+	struct gilturn turn = { 0 };
+
+	assert_int_equal(runtime_gil_turn(&t->mem, &t->rt, MAIN, &turn),
+			 OUT_UNKNOWN);
+	turn.gil = 1; /* points nowhere */
+	assert_int_equal(runtime_gil_turn(&t->mem, &t->rt, MAIN, &turn),
+			 OUT_UNKNOWN);
+	t->rt.layout = *layout_find(3, 13, true);
+	assert_int_equal(runtime_gil_turn(&t->mem, &t->rt, MAIN, &turn),
+			 OUT_UNKNOWN);
+	put_target(t, 11);
+	assert_int_equal(runtime_gil_turn(&t->mem, &t->rt, MAIN, &turn),
+			 OUT_UNKNOWN);
+}
+
 #define WITH_TARGET(test) \
 	cmocka_unit_test_setup_teardown(test, target_setup, target_teardown)
 
@@ -538,6 +585,8 @@ int main(void)
 		WITH_TARGET(asks_the_interpreters_own_gil_from_3_12),
 		WITH_TARGET(does_not_take_the_last_holder_for_the_holder),
 		WITH_TARGET(knows_no_holder_without_a_gil),
+		WITH_TARGET(tells_whose_turn_it_is_in_one_call),
+		WITH_TARGET(knows_no_turn_without_a_gil_of_its_own),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
