@@ -64,6 +64,11 @@ void str_printf(struct str *s, const char *format, ...)
 	s->len += (size_t)len;
 }
 
+char *str_room(struct str *s, size_t more)
+{
+	return str_reserve(s, more) ? s->at + s->len : NULL;
+}
+
 void str_clear(struct str *s)
 {
 	s->len = 0;

@@ -23,6 +23,13 @@ void str_add(struct str *s, const char *bytes, size_t len);
 void str_puts(struct str *s, const char *text);
 void str_printf(struct str *s, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
+
+/*
+ * Room for @more bytes and a NUL behind what there is, for what is quicker to
+ * write there directly. The caller makes `len` grow by what it wrote, and writes
+ * the NUL. NULL without memory.
+ */
+char *str_room(struct str *s, size_t more);
 void str_clear(struct str *s);
 void str_free(struct str *s);
 

@@ -24,6 +24,7 @@ struct view {
 	struct sink sink;
 	enum out_value value;
 	struct str name;
+	struct texts stacks;
 	/* Of the thread that is being written. */
 	struct VEC(uint64_t) weights;
 	uint32_t stack; /* of the last of them */
@@ -36,13 +37,22 @@ struct view {
 
 static int add_stack(struct view *v, uint32_t stack)
 {
+	struct str *to = &v->sink.text;
+	size_t at;
 	int r;
 
+	if (v->sink.json.comma)
+		str_add(to, ",", 1);
+	v->sink.json.comma = true;
+	if (texts_add(&v->stacks, stack, to))
+		return sink_pass(&v->sink);
 	if (stack != STACKS_NONE && stack != STACKS_EMPTY) {
 		r = timeline_stack(&v->tl, stack);
 		if (r)
 			return r;
 	}
+	at = to->len;
+	v->sink.json.comma = false;
 	json_open(&v->sink.json, '[');
 	/* Frame 0 is ours, for stacks without any. */
 	if (stack == STACKS_EMPTY)
@@ -51,7 +61,8 @@ static int add_stack(struct view *v, uint32_t stack)
 		for (size_t i = 0; i < v->tl.frames.n; i++)
 			sink_u64(&v->sink, v->tl.frames.at[i] + 1ull);
 	json_close(&v->sink.json, ']');
-	return sink_pass(&v->sink);
+	r = texts_keep(&v->stacks, stack, to, at);
+	return r ? r : sink_pass(&v->sink);
 }
 
 /* One sample; with the stack of the one before it, it is part of that. */
@@ -222,6 +233,7 @@ out:
 	timeline_close(&v.tl);
 	sink_free(&v.sink);
 	str_free(&v.name);
+	texts_free(&v.stacks);
 	vec_free(&v.weights);
 	return r;
 }

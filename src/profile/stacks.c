@@ -112,6 +112,11 @@ uint32_t stacks_frame_count(const struct stacks *stacks)
 	return (uint32_t)stacks->frames.n;
 }
 
+const struct stack *stacks_all(const struct stacks *stacks)
+{
+	return stacks->all.at;
+}
+
 struct stack stacks_at(const struct stacks *stacks, uint32_t stack)
 {
 	return stacks->all.at[stack];

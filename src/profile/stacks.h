@@ -45,6 +45,10 @@ uint32_t stacks_put(struct stacks *stacks, const struct frame *frames,
 uint32_t stacks_count(const struct stacks *stacks);
 uint32_t stacks_frame_count(const struct stacks *stacks);
 
+/* All of them by number, for those who go through many; valid until the next is
+ * new. */
+const struct stack *stacks_all(const struct stacks *stacks);
+
 /* @stack and @frame exist. */
 struct stack stacks_at(const struct stacks *stacks, uint32_t stack);
 struct frame stacks_frame_at(const struct stacks *stacks, uint32_t frame);

@@ -5,9 +5,10 @@
 #include <stdlib.h>
 
 #include "base/nsec.h"
+#include "profile/packed.h"
 
-/* Slices that are held at a time: 48 MiB of them. */
-#define BATCH (1024 * 1024)
+/* Chunks of slices that are held at a time: 96 MiB of them. */
+#define BATCH (96 * 1024 * 1024 / PACKED_CHUNK)
 
 int timeline_open(struct timeline *ret, const struct history *h,
 		  const struct query *query)
@@ -54,36 +55,6 @@ int timeline_slices(struct timeline *tl, slice_fn fn, void *ctx)
 	return selection_slices(&tl->selection, pass_slice, &p);
 }
 
-/* Slices on their way to their threads. */
-struct sorting {
-	size_t *count;  /* slices of each thread */
-	size_t *next;   /* the place of its next; NOWHERE: not this time */
-	uint32_t *turn; /* threads with slices, in the order of their turn */
-	size_t n_turn;
-	struct slice *slices;
-	size_t room;
-};
-
-#define NOWHERE SIZE_MAX
-
-static int count_slice(void *ctx, const struct slice *slice)
-{
-	struct sorting *s = ctx;
-
-	s->count[slice->thread]++;
-	return 0;
-}
-
-static int place_slice(void *ctx, const struct slice *slice)
-{
-	struct sorting *s = ctx;
-	size_t *next = &s->next[slice->thread];
-
-	if (*next != NOWHERE && *next < s->room)
-		s->slices[(*next)++] = *slice;
-	return 0;
-}
-
 struct turn {
 	uint32_t process, thread;
 };
@@ -97,88 +68,75 @@ static int turn_order(const void *a, const void *b)
 	return x->thread < y->thread ? -1 : x->thread > y->thread;
 }
 
-/* The threads that have slices, those of a process together. */
+/* Slices on their way to their threads. */
+struct sorting {
+	struct packed packed; /* a lane for each turn */
+	struct turn *turns;   /* threads in the order in which they come */
+	uint32_t *turn_of;    /* by thread */
+	struct VEC(struct slice) slices;
+};
+
+/* The threads, those of a process together. */
 static int take_turns(struct sorting *s, const struct history *h)
 {
-	struct turn *turns = malloc((h->threads.n + 1) * sizeof(*turns));
+	size_t n = h->threads.n;
 
-	if (!turns)
+	s->turns = malloc((n + 1) * sizeof(*s->turns));
+	s->turn_of = malloc((n + 1) * sizeof(*s->turn_of));
+	if (!s->turns || !s->turn_of)
 		return -ENOMEM;
-	for (uint32_t i = 0; i < h->threads.n; i++) {
-		s->next[i] = NOWHERE;
-		if (s->count[i])
-			turns[s->n_turn++] = (struct turn){
-				.process = h->threads.at[i].process,
-				.thread = i,
-			};
-	}
-	qsort(turns, s->n_turn, sizeof(*turns), turn_order);
-	for (size_t i = 0; i < s->n_turn; i++)
-		s->turn[i] = turns[i].thread;
-	free(turns);
+	for (uint32_t i = 0; i < n; i++)
+		s->turns[i] = (struct turn){
+			.process = h->threads.at[i].process,
+			.thread = i,
+		};
+	qsort(s->turns, n, sizeof(*s->turns), turn_order);
+	for (uint32_t i = 0; i < n; i++)
+		s->turn_of[s->turns[i].thread] = i;
 	return 0;
 }
 
-/* Collect the slices of turns @from to @to - 1, and hand them out. */
-static int one_batch(struct timeline *tl, struct sorting *s, size_t from,
-		     size_t to, timeline_fn fn, void *ctx)
+static int pack_slice(void *ctx, const struct slice *slice)
 {
-	size_t at = 0;
-	int r;
+	struct sorting *s = ctx;
 
-	for (size_t i = from; i < to; i++) {
-		s->next[s->turn[i]] = at;
-		at += s->count[s->turn[i]];
-	}
-	if (at > s->room) {
-		free(s->slices);
-		s->room = 0;
-		s->slices = calloc(at, sizeof(*s->slices));
-		if (!s->slices)
-			return -ENOMEM;
-		s->room = at;
-	}
-	r = timeline_slices(tl, place_slice, s);
-	at = 0;
-	for (size_t i = from; !r && i < to; i++) {
-		uint32_t thread = s->turn[i];
+	return packed_add(&s->packed, s->turn_of[slice->thread], slice);
+}
 
-		r = fn(ctx, thread, s->slices + at, s->count[thread]);
-		at += s->count[thread];
-		s->next[thread] = NOWHERE;
-	}
-	return r;
+/* Hand out the slices of a turn, if it has any. */
+static int hand_turn(struct sorting *s, size_t turn, timeline_fn fn, void *ctx)
+{
+	uint32_t thread = s->turns[turn].thread;
+	size_t n = s->packed.lanes[turn].n;
+
+	s->slices.n = 0;
+	if (!n)
+		return 0;
+	if (!vec_reserve(&s->slices, n))
+		return -ENOMEM;
+	packed_get(&s->packed, turn, thread, s->slices.at);
+	return fn(ctx, thread, s->slices.at, n);
 }
 
 int timeline_threads(struct timeline *tl, timeline_fn fn, void *ctx)
 {
-	size_t n = tl->history->threads.n + 1;
 	struct sorting s = { 0 };
-	size_t from, to, sum;
-	int r = -ENOMEM;
+	size_t n = tl->history->threads.n, turn = 0;
+	int r;
 
-	s.count = calloc(n, sizeof(*s.count));
-	s.next = calloc(n, sizeof(*s.next));
-	s.turn = calloc(n, sizeof(*s.turn));
-	if (!s.count || !s.next || !s.turn)
-		goto out;
-	r = timeline_slices(tl, count_slice, &s);
+	r = take_turns(&s, tl->history);
 	if (!r)
-		r = take_turns(&s, tl->history);
-	for (from = 0; !r && from < s.n_turn; from = to) {
-		sum = 0;
-		for (to = from; to < s.n_turn; to++) {
-			sum += s.count[s.turn[to]];
-			if (to > from && sum > tl->batch)
-				break;
-		}
-		r = one_batch(tl, &s, from, to, fn, ctx);
+		r = packed_init(&s.packed, n, tl->batch);
+	while (!r && turn < n) {
+		packed_begin(&s.packed, turn);
+		r = timeline_slices(tl, pack_slice, &s);
+		for (; !r && turn < s.packed.until; turn++)
+			r = hand_turn(&s, turn, fn, ctx);
 	}
-out:
-	free(s.count);
-	free(s.next);
-	free(s.turn);
-	free(s.slices);
+	packed_free(&s.packed);
+	vec_free(&s.slices);
+	free(s.turns);
+	free(s.turn_of);
 	return r;
 }
 
@@ -216,8 +174,8 @@ uint64_t timeline_amount(const struct slice *slice, enum out_value value)
 
 int timeline_stack(struct timeline *tl, uint32_t stack)
 {
-	const struct stacks *stacks = filter_stacks(tl->filter);
-	struct stack node = stacks_at(stacks, stack);
+	const struct stack *all = stacks_all(filter_stacks(tl->filter));
+	struct stack node = all[stack];
 
 	tl->frames.n = 0;
 	if (!vec_reserve(&tl->frames, node.depth))
@@ -225,7 +183,7 @@ int timeline_stack(struct timeline *tl, uint32_t stack)
 	tl->frames.n = node.depth;
 	for (size_t i = node.depth; i-- > 0;) {
 		tl->frames.at[i] = node.frame;
-		node = stacks_at(stacks, node.parent);
+		node = all[node.parent];
 	}
 	return 0;
 }

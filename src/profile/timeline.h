@@ -39,14 +39,21 @@ int sink_pass(struct sink *sink);
 /* Hand on all that there is. Returns as sink_pass. */
 int sink_end(struct sink *sink);
 
+/*
+ * Write @value / 10^@digits, exactly: 1500 with 3 digits is 1.5. @to has room
+ * for DECIMAL_MAX bytes; returns how many it took.
+ */
+#define DECIMAL_MAX 41 /* two of UINT64_MAX, and a point */
+size_t decimal_put(char *to, uint64_t value, unsigned digits);
+
+/* That, in JSON. */
+void sink_decimal(struct sink *sink, uint64_t value, unsigned digits);
+
 /* A number in JSON, as json_u64 writes it, but fast. */
 void sink_u64(struct sink *sink, uint64_t value);
 
 /* A number with its sign; likewise. */
 void sink_i64(struct sink *sink, int64_t value);
-
-/* @value / 10^@digits in JSON, exactly: 1500 with 3 digits is 1.5. */
-void sink_decimal(struct sink *sink, uint64_t value, unsigned digits);
 
 /* @key is written as it is: `,"ts":`. The next value belongs to it. */
 void sink_field(struct sink *sink, const char *key);
@@ -57,8 +64,7 @@ void sink_id(struct sink *sink, const struct strtab *strings, uint32_t id);
 /* --- texts that are written again and again, under numbers */
 
 struct text {
-	size_t at, len;
-	bool known;
+	uint32_t at, len; /* of no length: not known */
 };
 
 struct texts {
@@ -66,10 +72,17 @@ struct texts {
 	struct VEC(struct text) of;
 };
 
+/* No more than that is kept, of texts and of numbers: the rest is made anew. */
+#define TEXTS_BYTES ((size_t)32 << 20)
+#define TEXTS_COUNT (1u << 20)
+
 /* Add text @n to @to, if it is known; false if it is not. */
 bool texts_add(const struct texts *texts, uint32_t n, struct str *to);
 
-/* What stands in @from from @at on is text @n. Returns 0 or -ENOMEM. */
+/*
+ * What stands in @from from @at on is text @n. Where there is no room for it,
+ * nothing is kept. Returns 0 or -ENOMEM.
+ */
 int texts_keep(struct texts *texts, uint32_t n, const struct str *from,
 	       size_t at);
 void texts_free(struct texts *texts);
@@ -80,7 +93,7 @@ struct timeline {
 	const struct history *history;
 	struct selection selection;
 	struct filter *filter;
-	size_t batch; /* slices that are held in memory at a time */
+	size_t batch; /* chunks of slices that are held in memory at a time */
 	struct VEC(uint32_t) frames; /* of timeline_stack */
 };
 
@@ -99,9 +112,9 @@ typedef int (*timeline_fn)(void *ctx, uint32_t thread,
 
 /*
  * Hand out each thread that has slices, those of a process together, in the
- * order of the numbers of processes and threads. As many slices as tl->batch
- * are held at a time, or those of one thread where it has more; the history is
- * read once more for each time.
+ * order of the numbers of processes and threads. Slices are held packed, in as
+ * many chunks as tl->batch, or those of one thread where it has more; what has no
+ * room is read once more.
  */
 int timeline_threads(struct timeline *tl, timeline_fn fn, void *ctx);
 

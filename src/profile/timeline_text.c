@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 /* Text is handed on when there is this much of it. */
 #define CHUNK (64 * 1024)
@@ -38,48 +39,32 @@ int sink_pass(struct sink *sink)
 	return sink_end(sink);
 }
 
-/* Comma, digits, point and digits of a number, from the end. */
-struct digits {
-	char at[42]; /* two of UINT64_MAX */
-	size_t begin;
-};
-
-static void before_digits(struct digits *d, uint64_t value)
+/* The digits of @value, the last of them before @end. Returns the first. */
+static char *before(char *end, uint64_t value)
 {
-	do {
-		d->at[--d->begin] = (char)('0' + value % 10);
-		value /= 10;
-	} while (value);
-}
+	static const char pairs[] = "00010203040506070809"
+				    "10111213141516171819"
+				    "20212223242526272829"
+				    "30313233343536373839"
+				    "40414243444546474849"
+				    "50515253545556575859"
+				    "60616263646566676869"
+				    "70717273747576777879"
+				    "80818283848586878889"
+				    "90919293949596979899";
 
-/* Everything is added at once: most of what views write is numbers. */
-static void add_digits(struct sink *sink, struct digits *d)
-{
-	if (sink->json.comma)
-		d->at[--d->begin] = ',';
-	sink->json.comma = true;
-	str_add(&sink->text, d->at + d->begin, sizeof(d->at) - d->begin);
-}
-
-void sink_u64(struct sink *sink, uint64_t value)
-{
-	struct digits d = { .begin = sizeof(d.at) };
-
-	before_digits(&d, value);
-	add_digits(sink, &d);
-}
-
-void sink_i64(struct sink *sink, int64_t value)
-{
-	if (value >= 0)
-		sink_u64(sink, (uint64_t)value);
+	for (; value >= 100; value /= 100)
+		memcpy(end -= 2, pairs + value % 100 * 2, 2);
+	if (value >= 10)
+		memcpy(end -= 2, pairs + value * 2, 2);
 	else
-		json_i64(&sink->json, value);
+		*--end = (char)('0' + value);
+	return end;
 }
 
-void sink_decimal(struct sink *sink, uint64_t value, unsigned digits)
+size_t decimal_put(char *to, uint64_t value, unsigned digits)
 {
-	struct digits d = { .begin = sizeof(d.at) };
+	char text[DECIMAL_MAX], *end = text + sizeof(text), *at = end;
 	uint64_t unit = 1, rest;
 
 	for (unsigned i = 0; i < digits; i++)
@@ -89,11 +74,38 @@ void sink_decimal(struct sink *sink, uint64_t value, unsigned digits)
 		for (; rest % 10 == 0; rest /= 10)
 			digits--;
 		for (; digits; digits--, rest /= 10)
-			d.at[--d.begin] = (char)('0' + rest % 10);
-		d.at[--d.begin] = '.';
+			*--at = (char)('0' + rest % 10);
+		*--at = '.';
 	}
-	before_digits(&d, value / unit);
-	add_digits(sink, &d);
+	at = before(at, value / unit);
+	memcpy(to, at, (size_t)(end - at));
+	return (size_t)(end - at);
+}
+
+void sink_decimal(struct sink *sink, uint64_t value, unsigned digits)
+{
+	char *to = str_room(&sink->text, DECIMAL_MAX + 1);
+	size_t comma = sink->json.comma;
+
+	sink->json.comma = true;
+	if (!to)
+		return;
+	*to = ',';
+	sink->text.len += comma + decimal_put(to + comma, value, digits);
+	sink->text.at[sink->text.len] = '\0';
+}
+
+void sink_u64(struct sink *sink, uint64_t value)
+{
+	sink_decimal(sink, value, 0);
+}
+
+void sink_i64(struct sink *sink, int64_t value)
+{
+	if (value >= 0)
+		sink_u64(sink, (uint64_t)value);
+	else
+		json_i64(&sink->json, value);
 }
 
 void sink_field(struct sink *sink, const char *key)
@@ -112,32 +124,37 @@ void sink_id(struct sink *sink, const struct strtab *strings, uint32_t id)
 
 bool texts_add(const struct texts *texts, uint32_t n, struct str *to)
 {
-	const struct text *text;
+	struct text text;
 
-	if (n >= texts->of.n || !texts->of.at[n].known)
+	if (n >= texts->of.n || !texts->of.at[n].len)
 		return false;
-	text = &texts->of.at[n];
-	str_add(to, texts->bytes.at + text->at, text->len);
+	text = texts->of.at[n];
+	str_add(to, texts->bytes.at + text.at, text.len);
 	return true;
 }
 
 int texts_keep(struct texts *texts, uint32_t n, const struct str *from,
 	       size_t at)
 {
-	struct text text = { .known = true };
+	size_t len = from->len - at;
 
 	if (from->failed)
 		return -ENOMEM;
-	while (texts->of.n <= n)
-		if (!vec_push(&texts->of, (struct text){ 0 }))
+	if (n >= TEXTS_COUNT || len > TEXTS_BYTES - texts->bytes.len)
+		return 0;
+	if (n >= texts->of.n) {
+		size_t more = n + 1 - texts->of.n;
+
+		if (!vec_reserve(&texts->of, more))
 			return -ENOMEM;
-	text.at = texts->bytes.len;
-	text.len = from->len - at;
-	str_add(&texts->bytes, from->at + at, text.len);
-	if (texts->bytes.failed)
-		return -ENOMEM;
-	texts->of.at[n] = text;
-	return 0;
+		memset(texts->of.at + texts->of.n, 0,
+		       more * sizeof(*texts->of.at));
+		texts->of.n += more;
+	}
+	texts->of.at[n] = (struct text){ .at = (uint32_t)texts->bytes.len,
+					 .len = (uint32_t)len };
+	str_add(&texts->bytes, from->at + at, len);
+	return texts->bytes.failed ? -ENOMEM : 0;
 }
 
 void texts_free(struct texts *texts)

@@ -35,7 +35,7 @@ static void hands_out_threads_whole_however_small_the_batch(void **state)
 		struct str notes = { 0 };
 
 		assert_int_equal(timeline_open(&tl, p->h, &query), 0);
-		tl.batch = batch;
+		tl.batch = batch; /* chunks: one has room for a thread */
 		assert_int_equal(timeline_threads(&tl, note_thread, &notes), 0);
 		assert_string_equal(notes.at, "0: 0 100\n"
 					      "1: 100 1100 1200\n"
