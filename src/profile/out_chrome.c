@@ -4,17 +4,14 @@
 #include <stdlib.h>
 
 #include "profile/out.h"
+#include "profile/out_chrome_calls.h"
 #include "profile/timeline.h"
 
 /*
  * The trace event format of Chrome, which Perfetto opens too: a track a thread,
  * tracks of a process together, each call a complete event ("X").
  *
- * A call lasts as long as slices that follow one another have the same function
- * at the same depth below the same callers; lines do not count. Callers come
- * before what they call, as viewers want events of one moment. The weights of
- * slices stand in `args` of the event of the innermost frame, exactly:
- * durations tell of places only (see struct slice).
+ * Calls are in out_chrome_calls.c.
  *
  * A pid that is used again is another process: such a one gets the number
  * pid + 2^22 * N, beyond what the kernel gives out; tids likewise.
@@ -22,23 +19,13 @@
 
 #define BEYOND_PIDS (1ll << 22)
 
-/* One event to be. */
-struct bar {
-	uint64_t from_ns, until_ns;
-	struct weight self;
-	uint32_t function, file; /* both 0: no frames */
-	int32_t line;            /* 0: several */
-};
-
 struct view {
 	struct timeline tl;
 	struct sink sink;
 	struct numbers numbers;
 	struct str name;
 	struct str begin; /* how each call of the thread begins */
-	struct texts strings;
-	struct VEC(struct bar) bars; /* of one thread */
-	struct VEC(uint32_t) open;   /* by depth: those that last */
+	struct chrome_calls calls;
 };
 
 /* The number of a process, or of a thread of it, in the trace. */
@@ -226,142 +213,6 @@ static int add_processes(struct view *v)
 	return r;
 }
 
-/* End all that is open from @depth on. */
-static void close_bars(struct view *v, size_t depth, uint64_t at_ns)
-{
-	for (size_t i = depth; i < v->open.n; i++)
-		v->bars.at[v->open.at[i]].until_ns = at_ns;
-	if (depth < v->open.n)
-		v->open.n = depth;
-}
-
-/* Is the open bar at @depth a call of this frame? It may be at another line. */
-static bool goes_on(struct view *v, size_t depth, struct frame frame)
-{
-	struct bar *bar;
-
-	if (depth >= v->open.n)
-		return false;
-	bar = &v->bars.at[v->open.at[depth]];
-	if (bar->function != frame.function || bar->file != frame.file)
-		return false;
-	if (bar->line != frame.line)
-		bar->line = 0;
-	return true;
-}
-
-static int open_bar(struct view *v, struct frame frame, uint64_t at_ns)
-{
-	struct bar bar = { .from_ns = at_ns,
-			   .until_ns = at_ns,
-			   .function = frame.function,
-			   .file = frame.file,
-			   .line = frame.line };
-
-	/* The bar first: what is open must be one. */
-	if (v->bars.n == UINT32_MAX || !vec_push(&v->bars, bar) ||
-	    !vec_push(&v->open, (uint32_t)(v->bars.n - 1)))
-		return -ENOMEM;
-	return 0;
-}
-
-static int take_slice(struct view *v, const struct slice *slice)
-{
-	static const struct frame none;
-	struct bar *leaf;
-	size_t n, keep = 0;
-	int r = timeline_stack(&v->tl, slice->seen.stack);
-
-	/* A stack without frames is one of a frame that says so. */
-	n = v->tl.frames.n ? v->tl.frames.n : 1;
-	for (; !r && keep < n; keep++)
-		if (!goes_on(v, keep,
-			     v->tl.frames.n
-				     ? timeline_frame(&v->tl,
-						      v->tl.frames.at[keep])
-				     : none))
-			break;
-	if (r)
-		return r;
-	close_bars(v, keep, slice->start_ns);
-	for (; !r && keep < n; keep++)
-		r = open_bar(
-			v,
-			v->tl.frames.n
-				? timeline_frame(&v->tl, v->tl.frames.at[keep])
-				: none,
-			slice->start_ns);
-	if (r)
-		return r;
-	leaf = &v->bars.at[v->open.at[n - 1]];
-	leaf->self.wall_ns += slice->weight.wall_ns;
-	leaf->self.cpu_ns += slice->weight.cpu_ns;
-	leaf->self.samples += slice->weight.samples;
-	return 0;
-}
-
-/* A string of the table, which is turned into JSON only once. */
-static int put_string(struct view *v, uint32_t id)
-{
-	struct str *to = &v->sink.text;
-	size_t at = to->len;
-
-	if (texts_add(&v->strings, id, to))
-		return 0;
-	sink_id(&v->sink, v->tl.history->strings, id);
-	return texts_keep(&v->strings, id, to, at);
-}
-
-/*
- * Times are given in eighths of a microsecond: those and their sums are exact as
- * doubles. Else the end of one call may come to lie behind the beginning of the
- * next, and readers take that for a call within it.
- */
-static uint64_t exact(uint64_t ns)
-{
-	return ns - ns % 125;
-}
-
-/* There may be millions of these: they are put together from pieces. */
-static int write_bar(struct view *v, const struct bar *bar)
-{
-	uint32_t name = bar->function ? bar->function : bar->file;
-	struct str *to = &v->sink.text;
-	int r = 0;
-
-	str_add(to, v->begin.at, v->begin.len);
-	sink_field(&v->sink, ",\"name\":");
-	if (name)
-		r = put_string(v, name);
-	else
-		json_text(&v->sink.json, TIMELINE_NO_FRAMES);
-	sink_field(&v->sink, ",\"ts\":");
-	sink_decimal(&v->sink, exact(bar->from_ns), 3);
-	sink_field(&v->sink, ",\"dur\":");
-	sink_decimal(&v->sink, exact(bar->until_ns) - exact(bar->from_ns), 3);
-	str_puts(to, ",\"args\":{");
-	if (!r && bar->file) {
-		sink_field(&v->sink, "\"file\":");
-		r = put_string(v, bar->file);
-	}
-	if (bar->line > 0) {
-		sink_field(&v->sink, bar->file ? ",\"line\":" : "\"line\":");
-		sink_u64(&v->sink, (uint64_t)bar->line);
-	}
-	if (bar->self.wall_ns || bar->self.cpu_ns || bar->self.samples) {
-		sink_field(&v->sink, bar->file || bar->line > 0
-					     ? ",\"self_wall_us\":"
-					     : "\"self_wall_us\":");
-		sink_decimal(&v->sink, bar->self.wall_ns, 3);
-		sink_field(&v->sink, ",\"self_cpu_us\":");
-		sink_decimal(&v->sink, bar->self.cpu_ns, 3);
-		sink_field(&v->sink, ",\"self_samples\":");
-		sink_u64(&v->sink, bar->self.samples);
-	}
-	str_puts(to, "}}");
-	return r ? r : sink_pass(&v->sink);
-}
-
 static int add_thread(void *ctx, uint32_t thread, const struct slice *slices,
 		      size_t n)
 {
@@ -369,7 +220,6 @@ static int add_thread(void *ctx, uint32_t thread, const struct slice *slices,
 	const struct history *h = v->tl.history;
 	const struct past_thread *t = &h->threads.at[thread];
 	struct json begin = { .to = &v->begin, .comma = true };
-	uint64_t until_ns = slices[0].start_ns;
 	int r;
 
 	str_clear(&v->name);
@@ -380,20 +230,7 @@ static int add_thread(void *ctx, uint32_t thread, const struct slice *slices,
 	str_clear(&v->begin);
 	if (!r)
 		r = event_begin(v, &begin, "X", NULL, t->process, t->tid);
-	if (!r && v->begin.failed)
-		r = -ENOMEM;
-	v->bars.n = 0;
-	v->open.n = 0;
-	for (size_t i = 0; !r && i < n; i++) {
-		if (slices[i].start_ns > until_ns)
-			close_bars(v, 0, until_ns);
-		r = take_slice(v, &slices[i]);
-		until_ns = timeline_until(slices, n, i);
-	}
-	close_bars(v, 0, until_ns);
-	for (size_t i = 0; !r && i < v->bars.n; i++)
-		r = write_bar(v, &v->bars.at[i]);
-	return r;
+	return r ? r : chrome_calls(&v->calls, &v->begin, slices, n);
 }
 
 int out_chrome(const struct history *h, const struct query *query,
@@ -404,6 +241,8 @@ int out_chrome(const struct history *h, const struct query *query,
 	int r;
 
 	sink_open(&v.sink, write, ctx);
+	v.calls.tl = &v.tl;
+	v.calls.sink = &v.sink;
 	r = timeline_open(&v.tl, h, query);
 	if (r)
 		goto out;
@@ -431,8 +270,6 @@ out:
 	numbers_free(&v.numbers);
 	str_free(&v.name);
 	str_free(&v.begin);
-	texts_free(&v.strings);
-	vec_free(&v.bars);
-	vec_free(&v.open);
+	chrome_calls_free(&v.calls);
 	return r;
 }

@@ -129,6 +129,75 @@ static void keeps_nanoseconds(void **state)
 	past_free(&p);
 }
 
+/* The place of the event of a call; each is there once. */
+static const char *event_of(const struct str *text, const char *name)
+{
+	char part[40];
+	const char *at;
+
+	(void)snprintf(part, sizeof(part), "\"name\":\"%s\",\"ts\"", name);
+	at = strstr(text->at, part);
+	assert_non_null(at);
+	assert_null(strstr(at + 1, part));
+	return at;
+}
+
+static void puts_a_caller_before_what_began_with_it(void **state)
+{
+	struct query query = QUERY_ALL;
+	struct maker m = { 0 };
+	struct past p = { 0 };
+	uint32_t t = timeline_begin(&m);
+	struct str text;
+
+	(void)state;
+	/* All but h and i began with their callers, and ended before them. */
+	maker_busy(&m, t, 0, 10, maker_stack(&m, "a.py:a:1;a.py:b:1;a.py:c:1"));
+	maker_busy(&m, t, 10, 10, maker_stack(&m, "a.py:a:1;a.py:b:1"));
+	maker_busy(&m, t, 20, 10, maker_stack(&m, "a.py:a:1;a.py:h:1"));
+	maker_busy(&m, t, 30, 10,
+		   maker_stack(&m, "a.py:a:1;a.py:i:1;a.py:j:1"));
+	maker_busy(&m, t, 40, 10, maker_stack(&m, "a.py:a:1;a.py:i:1"));
+	timeline_take(&p, &m, 50);
+	text = timeline_view(out_chrome, &p, &query, OUT_WALL);
+	assert_true(event_of(&text, "a") < event_of(&text, "b"));
+	assert_true(event_of(&text, "b") < event_of(&text, "c"));
+	assert_true(event_of(&text, "i") < event_of(&text, "j"));
+	assert_has(&text, "\"h\",\"ts\":20000,\"dur\":10000");
+	assert_has(&text, "\"i\",\"ts\":30000,\"dur\":20000");
+	str_free(&text);
+	past_free(&p);
+}
+
+static void loses_no_call_that_takes_no_time(void **state)
+{
+	struct query query = QUERY_ALL;
+	struct slice slice = { .weight = { .wall_ns = 30, .samples = 1 } };
+	struct maker m = { 0 };
+	struct past p = { 0 };
+	struct str text;
+
+	(void)state;
+	slice.thread = timeline_begin(&m);
+	for (int i = 0; i < 4; i++) {
+		static const char *const stacks[] = {
+			"a.py:a:1;a.py:b:1;a.py:c:1", "a.py:a:1;a.py:d:1",
+			"a.py:a:1;a.py:e:1;a.py:f:1", "a.py:a:1"
+		};
+
+		slice.seen.stack = maker_stack(&m, stacks[i]);
+		maker_slice(&m, &slice);
+		slice.start_ns += 30;
+	}
+	timeline_take(&p, &m, 10);
+	text = timeline_view(out_chrome, &p, &query, OUT_WALL);
+	for (const char *name = "abcdef"; *name; name++)
+		(void)event_of(&text, (const char[]){ *name, '\0' });
+	assert_true(timeline_sum(text.at, "\"self_samples\":") == 4);
+	str_free(&text);
+	past_free(&p);
+}
+
 static void weighs_what_the_history_weighs(void **state)
 {
 	const struct past *p = *state;
@@ -222,6 +291,8 @@ int main(void)
 		cmocka_unit_test(ends_calls_where_there_is_a_gap),
 		cmocka_unit_test(tells_recursion_from_one_call),
 		cmocka_unit_test(keeps_nanoseconds),
+		cmocka_unit_test(puts_a_caller_before_what_began_with_it),
+		cmocka_unit_test(loses_no_call_that_takes_no_time),
 		SMALL(weighs_what_the_history_weighs),
 		SMALL(gives_a_pid_that_is_used_again_a_number_of_its_own),
 		SMALL(tells_of_births_execs_and_ends),

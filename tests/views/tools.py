@@ -114,8 +114,8 @@ def number(text):
 
 
 def chrome_nesting(recording):
-    """Events of a thread are in order, and each lies wholly within the one that
-    is open; self times are the recording's."""
+    """By their beginnings, as viewers sort them, each event of a thread lies
+    wholly within the one that is open; self times are the recording's."""
     truth = recording.truth
     trace = json.loads(recording.read("chrome"), parse_float=number)
     threads = collections.defaultdict(list)
@@ -145,17 +145,16 @@ def chrome_nesting(recording):
 
 
 def check_nesting(who, events):
-    ends, last = [], 0
-    for event in events:
+    ends = []
+    # Of one moment, a caller stands before what it calls.
+    for event in sorted(events, key=lambda event: event["ts"]):
         begin, end = event["ts"], event["ts"] + event["dur"]
-        expect(begin >= last and event["dur"] >= 0, "%s: out of order at %s",
-               who, begin)
+        expect(event["dur"] >= 0, "%s: ends before %s", who, begin)
         while ends and ends[-1] <= begin:
             ends.pop()
         expect(not ends or end <= ends[-1], "%s: %s overlaps its caller at %s",
                who, event["name"], begin)
         ends.append(end)
-        last = begin
 
 
 # The Firefox Profiler
