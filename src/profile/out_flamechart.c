@@ -3,7 +3,9 @@
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "base/nsec.h"
 #include "profile/out.h"
 #include "profile/timeline.h"
 
@@ -23,65 +25,73 @@
  * Names are escaped as in out_collapsed.
  */
 
-/* Samples that are sorted at a time, and into how many parts time is cut to
- * find out where they are. */
-#define BATCH (1024 * 1024)
+/*
+ * Samples that are held and sorted at a time, and into how many parts time is cut
+ * to find out where they are: 120 MiB, so that ten million need one more reading
+ * and no more.
+ */
+#define BATCH (10 * 1024 * 1024)
 #define PARTS 4096
 
 /* Of one slice, whatever a file says. */
 #define MOST (64 * 1024)
 
+/* What is printed of a moment, and no more: there are as many as samples. */
 struct moment {
-	uint64_t at_ns;
-	uint64_t order; /* among those of one moment */
+	uint32_t at_us; /* since the part began */
 	uint32_t thread, stack;
 };
 
 struct view {
 	struct timeline tl;
 	struct sink sink;
-	struct str name;             /* as it is, before it is escaped */
-	struct texts frames, labels; /* of threads */
-	uint32_t thread;             /* the first that was seen */
-	bool several;                /* and others were, too */
-	/* How many samples are in each part of time; what is sorted now. */
-	uint64_t parts[PARTS];
+	struct str name; /* as it is, before it is escaped */
+	struct texts frames, labels, stacks; /* labels are of threads */
+	uint32_t thread;                     /* the first that was seen */
+	bool several;                        /* and others were, too */
+	uint64_t unix_ns;                    /* when the history began */
 	uint64_t part_ns;
-	uint64_t from_ns, until_ns;
+	/* How many samples are in each part of time; what is held now: from part
+	 * `from` to `until` less one, in the order of parts. */
+	uint64_t parts[PARTS];
+	size_t from, until;
 	struct VEC(struct moment) moments;
-	uint64_t order;
+	size_t next[PARTS]; /* the place of a part's next */
+	struct moment *spare;
 	size_t batch;
 };
 
-typedef int (*moment_fn)(struct view *v, struct moment moment);
+typedef void (*moment_fn)(struct view *v, size_t part, struct moment moment);
+
+static uint64_t micros(const struct view *v, uint64_t at_ns)
+{
+	return (v->unix_ns + at_ns) / NSEC_PER_USEC;
+}
 
 /* Call @fn for each sample of a slice. */
-static int each_moment(struct view *v, const struct slice *slice, moment_fn fn)
+static void each_moment(struct view *v, const struct slice *slice, moment_fn fn)
 {
 	uint64_t n = slice->weight.samples < MOST ? slice->weight.samples
 						  : MOST;
 	struct moment m = { .thread = slice->thread,
 			    .stack = slice->seen.stack };
-	uint64_t step_ns;
-	int r = 0;
+	uint64_t step_ns = n ? slice->weight.wall_ns / n : 0;
+	uint64_t at_ns = slice->start_ns;
 
-	if (!n)
-		return 0;
-	step_ns = slice->weight.wall_ns / n;
-	m.at_ns = slice->start_ns;
-	for (uint64_t i = 0; !r && i < n; i++) {
-		r = fn(v, m);
-		m.at_ns += step_ns;
+	for (uint64_t i = 0; i < n; i++, at_ns += step_ns) {
+		uint64_t part = at_ns / v->part_ns, since;
+
+		part = part < PARTS ? part : PARTS - 1;
+		since = micros(v, at_ns) - micros(v, part * v->part_ns);
+		m.at_us = since < UINT32_MAX ? (uint32_t)since : UINT32_MAX;
+		fn(v, (size_t)part, m);
 	}
-	return r;
 }
 
-static int count_moment(struct view *v, struct moment m)
+static void count_moment(struct view *v, size_t part, struct moment m)
 {
-	uint64_t part = m.at_ns / v->part_ns;
-
-	v->parts[part < PARTS ? part : PARTS - 1]++;
-	return 0;
+	(void)m;
+	v->parts[part]++;
 }
 
 static int count_slice(void *ctx, const struct slice *slice)
@@ -92,34 +102,61 @@ static int count_slice(void *ctx, const struct slice *slice)
 		v->thread = slice->thread;
 	else if (v->thread != slice->thread)
 		v->several = true;
-	return each_moment(v, slice, count_moment);
+	each_moment(v, slice, count_moment);
+	return 0;
 }
 
-static int collect_moment(struct view *v, struct moment m)
+static void place_moment(struct view *v, size_t part, struct moment m)
 {
-	if (m.at_ns < v->from_ns || m.at_ns >= v->until_ns)
-		return 0;
-	m.order = v->order++;
-	return vec_push(&v->moments, m) ? 0 : -ENOMEM;
+	if (part >= v->from && part < v->until)
+		v->moments.at[v->next[part]++] = m;
 }
 
-static int collect_slice(void *ctx, const struct slice *slice)
+static int place_slice(void *ctx, const struct slice *slice)
 {
-	const struct view *v = ctx;
-
-	if (slice->start_ns >= v->until_ns ||
-	    slice->start_ns + slice->weight.wall_ns < v->from_ns)
-		return 0;
-	return each_moment(ctx, slice, collect_moment);
+	each_moment(ctx, slice, place_moment);
+	return 0;
 }
 
-static int moment_order(const void *a, const void *b)
+/* Merge two sorted halves of @n from @from to @to. */
+static void merge(struct moment *to, const struct moment *from, size_t half,
+		  size_t n)
 {
-	const struct moment *x = a, *y = b;
+	size_t a = 0, b = half;
 
-	if (x->at_ns != y->at_ns)
-		return x->at_ns < y->at_ns ? -1 : 1;
-	return x->order < y->order ? -1 : x->order > y->order;
+	for (size_t i = 0; i < n; i++)
+		to[i] = b >= n || (a < half && from[a].at_us <= from[b].at_us)
+				? from[a++]
+				: from[b++];
+}
+
+/*
+ * Sort the @n of a part, in which there is room for as many in @spare: those of
+ * one moment stay in the order in which the recording has them. They mostly are
+ * sorted.
+ */
+static void sort_moments(struct moment *at, size_t n, struct moment *spare)
+{
+	struct moment *from = at, *to = spare, *other;
+	size_t i = 1;
+
+	while (i < n && at[i - 1].at_us <= at[i].at_us)
+		i++;
+	if (i >= n)
+		return;
+	for (size_t half = 1; half < n; half *= 2) {
+		for (i = 0; i < n; i += 2 * half) {
+			size_t left = n - i;
+
+			merge(to + i, from + i, half < left ? half : left,
+			      2 * half < left ? 2 * half : left);
+		}
+		other = from;
+		from = to;
+		to = other;
+	}
+	if (from != at)
+		memcpy(at, from, n * sizeof(*at));
 }
 
 static void add_id(struct view *v, uint32_t id, const char *also)
@@ -170,68 +207,97 @@ static int add_label(struct view *v, uint32_t thread)
 	return texts_keep(&v->labels, thread, to, at);
 }
 
-static int write_moment(struct view *v, const struct moment *m, uint64_t run_ns)
+static int add_stack(struct view *v, uint32_t stack)
 {
 	struct str *to = &v->sink.text;
-	uint64_t at_ns = run_ns + m->at_ns;
+	size_t at = to->len;
 	int r;
 
-	str_printf(to, "%" PRIu64 "\n", at_ns / 1000);
-	r = timeline_stack(&v->tl, m->stack);
-	if (!r && v->several)
-		r = add_label(v, m->thread);
+	if (texts_add(&v->stacks, stack, to))
+		return 0;
+	r = timeline_stack(&v->tl, stack);
 	for (size_t i = 0; !r && i < v->tl.frames.n; i++)
 		r = add_frame(v, v->tl.frames.at[i]);
 	if (r)
 		return r;
-	if (!v->tl.frames.n)
-		str_puts(to, "(idle)");
-	str_puts(to, "\n");
-	return sink_pass(&v->sink);
+	str_puts(to, v->tl.frames.n ? "\n" : "(idle)\n");
+	return texts_keep(&v->stacks, stack, to, at);
 }
 
-/* Write the samples of the parts of time from @from to @to - 1. */
-static int write_parts(struct view *v, size_t from, size_t to, uint64_t run_ns)
+static int write_moment(struct view *v, const struct moment *m, uint64_t at_us)
 {
+	int r = 0;
+
+	v->sink.json.comma = false;
+	sink_u64(&v->sink, at_us);
+	str_add(&v->sink.text, "\n", 1);
+	if (v->several)
+		r = add_label(v, m->thread);
+	if (!r)
+		r = add_stack(v, m->stack);
+	return r ? r : sink_pass(&v->sink);
+}
+
+/* Sort and write the @n samples of a part. */
+static int write_part(struct view *v, size_t part, size_t n)
+{
+	struct moment *at = v->moments.at + v->next[part] - n;
+	uint64_t begin_us = micros(v, part * v->part_ns);
+	int r = 0;
+
+	sort_moments(at, n, v->spare);
+	for (size_t i = 0; !r && i < n; i++)
+		r = write_moment(v, &at[i], begin_us + at[i].at_us);
+	return r;
+}
+
+/* Write the samples of the parts from v->from to v->until - 1. */
+static int write_parts(struct view *v)
+{
+	size_t sum = 0, most = 0;
 	int r;
 
-	v->from_ns = from * v->part_ns;
-	v->until_ns = to < PARTS ? to * v->part_ns : UINT64_MAX;
+	for (size_t i = v->from; i < v->until; i++) {
+		v->next[i] = sum;
+		sum += v->parts[i];
+		if (v->parts[i] > most)
+			most = v->parts[i];
+	}
+	if (!sum)
+		return 0;
 	v->moments.n = 0;
-	v->order = 0;
-	r = timeline_slices(&v->tl, collect_slice, v);
-	if (r || !v->moments.n)
-		return r;
-	qsort(v->moments.at, v->moments.n, sizeof(*v->moments.at),
-	      moment_order);
-	for (size_t i = 0; !r && i < v->moments.n; i++)
-		r = write_moment(v, &v->moments.at[i], run_ns);
+	free(v->spare);
+	v->spare = calloc(most, sizeof(*v->spare));
+	if (!v->spare || !vec_reserve(&v->moments, sum))
+		return -ENOMEM;
+	r = timeline_slices(&v->tl, place_slice, v);
+	for (size_t i = v->from; !r && i < v->until; i++)
+		r = write_part(v, i, v->parts[i]);
 	return r;
 }
 
 static int write_all(struct view *v, const struct history *h)
 {
-	uint64_t run_ns = UINT64_MAX;
 	uint64_t sum;
-	size_t from, to;
 	int r;
 
 	/* The history's time begins with its earliest recording. */
+	v->unix_ns = UINT64_MAX;
 	for (size_t i = 0; i < h->runs.n; i++)
-		if (h->runs.at[i].run.unix_ns < run_ns)
-			run_ns = h->runs.at[i].run.unix_ns;
-	if (run_ns == UINT64_MAX)
-		run_ns = 0;
+		if (h->runs.at[i].run.unix_ns < v->unix_ns)
+			v->unix_ns = h->runs.at[i].run.unix_ns;
+	if (v->unix_ns == UINT64_MAX)
+		v->unix_ns = 0;
 	v->part_ns = h->end_ns / PARTS + 1;
 	r = timeline_slices(&v->tl, count_slice, v);
-	for (from = 0; !r && from < PARTS; from = to) {
-		sum = v->parts[from];
-		for (to = from + 1; to < PARTS; to++) {
-			sum += v->parts[to];
+	for (; !r && v->from < PARTS; v->from = v->until) {
+		sum = v->parts[v->from];
+		for (v->until = v->from + 1; v->until < PARTS; v->until++) {
+			sum += v->parts[v->until];
 			if (sum > v->batch)
 				break;
 		}
-		r = write_parts(v, from, to, run_ns);
+		r = write_parts(v);
 	}
 	return r ? r : sink_end(&v->sink);
 }
@@ -257,7 +323,9 @@ int out_flamechart(const struct history *h, const struct query *query,
 	str_free(&v->name);
 	texts_free(&v->frames);
 	texts_free(&v->labels);
+	texts_free(&v->stacks);
 	vec_free(&v->moments);
+	free(v->spare);
 	free(v);
 	return r;
 }

@@ -128,6 +128,30 @@ static void writes_a_bounded_number_of_pairs_for_a_slice(void **state)
 	past_free(&p);
 }
 
+static void orders_the_samples_of_all_threads_by_time(void **state)
+{
+	struct query query = QUERY_ALL;
+	struct maker m = { 0 };
+	struct past p = { 0 };
+	uint32_t first = timeline_begin(&m);
+	uint32_t second = maker_thread(&m, 0, 0, 101, 0, "Other");
+	struct str text;
+
+	(void)state;
+	/* A recording has a slice when it has ended. */
+	maker_busy(&m, second, 10, 10, maker_stack(&m, "a.py:f:2"));
+	maker_busy(&m, second, 20, 300, maker_stack(&m, "a.py:f:3"));
+	maker_busy(&m, first, 0, 400, maker_stack(&m, "a.py:g:4"));
+	/* So long that all of them are in one part of the time. */
+	timeline_take(&p, &m, 3600 * 1000);
+	text = timeline_view(out_flamechart, &p, &query, OUT_WALL);
+	assert_int_equal(pairs_of(text.at), p.h->total.samples);
+	assert_true(strstr(text.at, "g:4;\n") < strstr(text.at, "f:2;\n"));
+	assert_has(&text, "f:3;\n1700000000030000\n");
+	str_free(&text);
+	past_free(&p);
+}
+
 static void returns_what_the_write_function_returned(void **state)
 {
 	const struct past *p = *state;
@@ -151,6 +175,7 @@ int main(void)
 		SMALL(escapes_what_would_break_a_line),
 		SMALL(leaves_out_lines_where_functions_are_asked_for),
 		cmocka_unit_test(writes_a_bounded_number_of_pairs_for_a_slice),
+		cmocka_unit_test(orders_the_samples_of_all_threads_by_time),
 		SMALL(returns_what_the_write_function_returned),
 	};
 
