@@ -5,7 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "profile/packed.h"
+#include "profile/timeline.h"
+
 #define SPANS_MOST 400000 /* what a browser takes in within a moment */
+
+/* Chunks of slices that are held at a time, beside the spans: 48 MiB of them. */
+#define BATCH (48 * 1024 * 1024 / PACKED_CHUNK)
 
 static uint32_t *numbers_new(size_t n)
 {
@@ -129,15 +135,30 @@ static int number_spans(struct page *page)
 	return r;
 }
 
-static int take_slice(void *ctx, const struct slice *slice)
+static int take_thread(void *ctx, uint32_t thread, const struct slice *slices,
+		       size_t n)
 {
 	struct page *page = ctx;
 	int r = 0;
-	uint32_t stack = filter_stack(page->own.filter, slice->seen.stack, &r);
 
-	if (stack == STACKS_NONE)
-		return r;
-	return spans_add(&page->spans, slice, stack);
+	(void)thread;
+	for (size_t i = 0; !r && i < n; i++)
+		r = spans_add(&page->spans, &slices[i], slices[i].seen.stack);
+	return r;
+}
+
+/*
+ * One thread after the other: slices come to spans of a few that a processor has
+ * at hand, instead of those of all threads by turns.
+ */
+static int take_slices(struct page *page)
+{
+	struct timeline tl = { .history = page->own.history,
+			       .selection = page->own.selection,
+			       .filter = page->own.filter,
+			       .batch = BATCH };
+
+	return timeline_threads(&tl, take_thread, page);
 }
 
 /* Processes and threads that are shown, numbered one after the other. */
@@ -267,7 +288,7 @@ int page_collect(struct page *page, struct history *h,
 	if (!r)
 		r = choose(page);
 	if (!r)
-		r = selection_slices(&page->own.selection, take_slice, page);
+		r = take_slices(page);
 	if (!r)
 		r = number_spans(page);
 	if (!r && base)

@@ -6,6 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/map.h"
+
+/* Places that are remembered: powers of two. */
+#define NEAR (512 * 1024u)
+#define NEAR_WAYS 4u
+
 int spans_init(struct spans *spans, uint64_t from_ns, uint64_t until_ns,
 	       uint32_t threads, size_t most)
 {
@@ -22,23 +28,26 @@ int spans_init(struct spans *spans, uint64_t from_ns, uint64_t until_ns,
 		spans->tick_ns = 1;
 	spans->last = malloc(bytes);
 	spans->cell = malloc(bytes);
-	if (!spans->last || !spans->cell) {
+	spans->near = malloc(NEAR * sizeof(*spans->near));
+	if (!spans->last || !spans->cell || !spans->near) {
 		spans_free(spans);
 		return -ENOMEM;
 	}
 	memset(spans->last, 0xff, bytes);
 	memset(spans->cell, 0xff, bytes);
+	memset(spans->near, 0xff, NEAR * sizeof(*spans->near));
 	return 0;
 }
 
 void spans_free(struct spans *spans)
 {
 	vec_free(&spans->at);
-	map_free(&spans->newest);
 	free(spans->last);
 	free(spans->cell);
+	free(spans->near);
 	spans->last = NULL;
 	spans->cell = NULL;
+	spans->near = NULL;
 }
 
 static bool is_same(const struct span *a, const struct span *b)
@@ -58,12 +67,20 @@ static bool in_one_cell(const struct span *span)
 }
 
 /*
- * Not of its cell: the slices of a thread come in the order of time, so that
- * only its newest cell is ever looked for. A small map is a fast one.
+ * Where the place of a span is remembered, until those of NEAR_WAYS others have
+ * come to the same spot. Its cell does not count: the slices of a thread come in
+ * the order of time, so that only its newest cell is ever looked for. What is
+ * forgotten too early is not joined, and that is all. (A map that kept all took
+ * half of the time of a long recording: it waited for memory.)
  */
-static uint64_t place_key(const struct span *span)
+static struct span_place *near(const struct spans *spans,
+			       const struct span *span, uint32_t *ret_tag)
 {
-	return map_mix((uint64_t)span->thread << 32 | span->stack, span->state);
+	uint64_t mixed = map_mix((uint64_t)span->thread << 32 | span->stack,
+				 span->state);
+
+	*ret_tag = (uint32_t)(mixed >> 32);
+	return spans->near + (mixed & (NEAR - NEAR_WAYS));
 }
 
 static void join(struct span *to, const struct span *span)
@@ -78,17 +95,25 @@ static void join(struct span *to, const struct span *span)
 	to->gil_ns += span->gil_ns;
 }
 
-/*
- * The span that @span can become a part of; SPANS_NONE: none. One that has
- * grown beyond its cell since it was put into the map, or that only has the
- * same key, is none.
- */
+/* Is the span at @place one of the same cell that @span can become a part of? */
+static bool takes(const struct spans *spans, uint32_t place,
+		  const struct span *span)
+{
+	const struct span *other;
+
+	if (place >= spans->at.n)
+		return false;
+	other = &spans->at.at[place];
+	return is_same(other, span) && cell_of(other) == cell_of(span) &&
+	       in_one_cell(other);
+}
+
+/* The span that @span can become a part of; SPANS_NONE: none. */
 static uint32_t find_place(const struct spans *spans, const struct span *span)
 {
-	uint32_t last = spans->last[span->thread];
+	uint32_t last = spans->last[span->thread], tag;
+	const struct span_place *spot;
 	const struct span *other;
-	uint32_t place;
-	uint64_t found;
 
 	if (last != SPANS_NONE) {
 		other = &spans->at.at[last];
@@ -96,17 +121,25 @@ static uint32_t find_place(const struct spans *spans, const struct span *span)
 			return last;
 	}
 	/* The thread's first in this cell: not looked up in vain. */
-	if (!in_one_cell(span) || spans->cell[span->thread] != cell_of(span) ||
-	    !map_get(&spans->newest, place_key(span), &found))
+	if (!in_one_cell(span) || spans->cell[span->thread] != cell_of(span))
 		return SPANS_NONE;
-	if (found >> 32 != cell_of(span))
-		return SPANS_NONE;
-	place = (uint32_t)found;
-	other = &spans->at.at[place];
-	return is_same(other, span) && in_one_cell(other) &&
-			       cell_of(other) == cell_of(span)
-		       ? place
-		       : SPANS_NONE;
+	spot = near(spans, span, &tag);
+	for (size_t i = 0; i < NEAR_WAYS; i++)
+		if (spot[i].tag == tag && takes(spans, spot[i].place, span))
+			return spot[i].place;
+	return SPANS_NONE;
+}
+
+/* Remember a place, the newest first. */
+static void remember(struct spans *spans, const struct span *span,
+		     uint32_t place)
+{
+	uint32_t tag;
+	struct span_place *spot = near(spans, span, &tag);
+
+	memmove(spot + 1, spot, (NEAR_WAYS - 1) * sizeof(*spot));
+	*spot = (struct span_place){ .place = place, .tag = tag };
+	spans->cell[span->thread] = cell_of(span);
 }
 
 /* A slice ends where the next one of its thread begins. */
@@ -131,12 +164,8 @@ static int put(struct spans *spans, const struct span *span)
 		place = (uint32_t)spans->at.n;
 		if (place == SPANS_NONE || !vec_push(&spans->at, *span))
 			return -ENOMEM;
-		if (in_one_cell(span) &&
-		    !map_put(&spans->newest, place_key(span),
-			     (uint64_t)cell_of(span) << 32 | place))
-			return -ENOMEM;
 		if (in_one_cell(span))
-			spans->cell[span->thread] = cell_of(span);
+			remember(spans, span, place);
 	}
 	spans->last[span->thread] = place;
 	return 0;
@@ -152,7 +181,7 @@ static int double_tick(struct spans *spans)
 	memset(&spans->at, 0, sizeof(spans->at));
 	memset(spans->last, 0xff, spans->threads * sizeof(*spans->last));
 	memset(spans->cell, 0xff, spans->threads * sizeof(*spans->cell));
-	map_clear(&spans->newest);
+	memset(spans->near, 0xff, NEAR * sizeof(*spans->near));
 	spans->tick_ns *= 2;
 	for (size_t i = 0; !r && i < n; i++) {
 		old[i].start /= 2;

@@ -5,7 +5,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/map.h"
 #include "base/sample.h"
 #include "base/vec.h"
 
@@ -37,14 +36,19 @@ struct span {
 	uint64_t gil_ns; /* of its wall time the lock was held */
 };
 
+/* Where a span is in `at`; and what tells it from most others. */
+struct span_place {
+	uint32_t place, tag;
+};
+
 struct spans {
 	struct VEC(struct span) at;
 	uint64_t from_ns, tick_ns, coarsest_ns;
-	uint32_t *last;   /* by thread: its newest span; SPANS_NONE: none */
-	uint32_t *cell;   /* in which the newest of each thread in the map is */
+	uint32_t *last; /* by thread: its newest span; SPANS_NONE: none */
+	uint32_t *cell; /* in which the newest of each thread in the table is */
 	uint32_t threads; /* how many */
 	size_t most;
-	struct map newest; /* span by thread, stack and state */
+	struct span_place *near; /* a table, by thread, stack and state */
 };
 
 /*
