@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,12 +11,53 @@
 #include <time.h>
 #include <unistd.h>
 
-static int open_beside(struct output *out, const char *path)
+/* That are tried: another run may have left one. */
+#define NAMES 100
+
+/* Where the kernel shows what a descriptor stands for. */
+static void own_link(char link[32], int fd)
 {
-	struct stat st;
+	(void)snprintf(link, 32, "/proc/self/fd/%d", fd);
+}
+
+/* The folder that a file is in. To be freed; NULL when memory is gone. */
+static char *folder_of(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	if (!slash)
+		return strdup(".");
+	return strndup(path, slash == path ? 1 : (size_t)(slash - path));
+}
+
+/*
+ * A file in the same folder that has no name yet: whatever ends us, it is gone.
+ * Not every file system has them, and without /proc it would stay nameless.
+ */
+static int open_nameless(struct output *out)
+{
+	char *folder = folder_of(out->path);
+	char link[32];
+
+	if (!folder)
+		return -ENOMEM;
+	out->fd = open(folder, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
+	free(folder);
+	if (out->fd < 0)
+		return -errno;
+	own_link(link, out->fd);
+	if (access(link, F_OK) == 0)
+		return 0;
+	(void)close(out->fd);
+	out->fd = -1;
+	return -ENOTSUP;
+}
+
+static int open_beside(struct output *out)
+{
 	mode_t mask;
 
-	if (asprintf(&out->beside, "%s.XXXXXX", path) < 0) {
+	if (asprintf(&out->beside, "%s.XXXXXX", out->path) < 0) {
 		out->beside = NULL;
 		return -ENOMEM;
 	}
@@ -28,28 +70,58 @@ static int open_beside(struct output *out, const char *path)
 	/* mkostemp makes it private; a profile is as public as other files. */
 	mask = umask(0);
 	(void)umask(mask);
-	if (stat(path, &st) == 0)
-		(void)fchmod(out->fd, st.st_mode & 07777);
-	else
-		(void)fchmod(out->fd, 0666 & ~mask);
+	(void)fchmod(out->fd, 0666 & ~mask);
 	return 0;
+}
+
+/* Give a file without a name one beside that which it shall have. */
+static int name_beside(struct output *out)
+{
+	int error = EEXIST;
+	char link[32];
+
+	own_link(link, out->fd);
+	for (unsigned i = 0; i < NAMES && error == EEXIST; i++) {
+		if (asprintf(&out->beside, "%s.%d-%u", out->path, getpid(), i) <
+		    0) {
+			out->beside = NULL;
+			return -ENOMEM;
+		}
+		if (linkat(AT_FDCWD, link, AT_FDCWD, out->beside,
+			   AT_SYMLINK_FOLLOW) == 0)
+			return 0;
+		error = errno;
+		free(out->beside);
+		out->beside = NULL;
+	}
+	return -error;
 }
 
 int output_open(struct output *out, const char *path)
 {
 	struct stat st;
+	bool exists;
+	int r;
 
 	*out = OUTPUT_NONE;
 	if (!strcmp(path, "-")) {
 		out->fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
 		return out->fd < 0 ? -errno : 0;
 	}
-	if (stat(path, &st) == 0 && !S_ISREG(st.st_mode)) {
+	exists = stat(path, &st) == 0;
+	if (exists && !S_ISREG(st.st_mode)) {
 		out->fd = open(path, O_WRONLY | O_CLOEXEC);
 		return out->fd < 0 ? -errno : 0;
 	}
 	out->path = strdup(path);
-	return out->path ? open_beside(out, path) : -ENOMEM;
+	if (!out->path)
+		return -ENOMEM;
+	r = open_nameless(out);
+	if (r < 0 && r != -ENOMEM)
+		r = open_beside(out);
+	if (r == 0 && exists)
+		(void)fchmod(out->fd, st.st_mode & 07777);
+	return r;
 }
 
 int output_write(void *ctx, const char *bytes, size_t len)
@@ -73,8 +145,10 @@ int output_commit(struct output *out)
 {
 	int r = 0;
 
+	if (out->path && !out->beside)
+		r = name_beside(out);
 	/* A full disk may be told as late as this (NFS, quotas). */
-	if (close(out->fd) < 0 && errno != EINTR)
+	if (close(out->fd) < 0 && errno != EINTR && r == 0)
 		r = -errno;
 	out->fd = -1;
 	if (r == 0 && out->beside && rename(out->beside, out->path) < 0)

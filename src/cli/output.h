@@ -6,13 +6,15 @@
 #include <sys/types.h>
 
 /*
- * A file that is either written whole or left as it was: it is written beside,
- * and then renamed. What is no regular file (a terminal, a pipe, /dev/null) is
+ * A file that is either written whole or left as it was: it is written without a
+ * name, and gets its own when it is done; where the file system has no such files
+ * it is written beside, and then renamed. What is no regular file (a terminal, a pipe, /dev/null) is
  * written to directly; "-" is standard output.
  */
 struct output {
-	int fd; /* -1: closed */
-	char *path, *beside;
+	int fd;       /* -1: closed */
+	char *path;   /* NULL: written to directly */
+	char *beside; /* its name so far; NULL: none */
 };
 
 #define OUTPUT_NONE ((struct output){ .fd = -1 })
