@@ -34,6 +34,11 @@ SCALE = 10000000
 SCALE_SECONDS, SCALE_KB = 3, 200 * 1024
 SCALE_TRIES = 2
 OPEN_SECONDS = 2
+# No two of so many samples find one stack; what an open page may take of it.
+STACKS, STACKS_SECONDS, STACK_KB = 100000, 1, 1
+# Ten minutes of equal workers, 100 samples a second of each.
+WORKERS, WORKERS_SAMPLES = 50, 50 * 600 * 100
+GROWTH_KB = 2048
 
 
 def record(name, folder, *command):
@@ -53,8 +58,9 @@ def make(name, folder, kind, number):
     if not program:
         raise Missing("no make_recording (set MAKE_RECORDING)")
     path = os.path.join(folder, name + ".ff")
-    viewlib.call([program, kind, str(number), path])
-    return path
+    out, _ = viewlib.call([program, kind, str(number), path])
+    half_kb, most_kb = map(int, out.split())
+    return path, half_kb, most_kb
 
 
 def in_tools(table, one):
@@ -256,7 +262,7 @@ def check_hours(table, window, folder):
     made = []
 
     def begin():
-        path = make("members", folder, "members", 1000)
+        path, _, _ = make("members", folder, "members", 1000)
         made.append(Recording("members", path, folder))
 
     table.run("record", "make_recording", "members", begin)
@@ -270,6 +276,62 @@ def check_hours(table, window, folder):
         run("firefox", "profiler-cli", tools.firefox_cli, one)
         run("jsonl", "jq", tools.jsonl_jq, one)
         run("table", "read by ourselves", tools.table_whole, one)
+
+
+def check_stacks(table, window, folder):
+    """A hundred thousand stacks: what each costs to record, and the page."""
+    made = []
+
+    def begin():
+        path, half_kb, most_kb = make("stacks", folder, "stacks", STACKS)
+        each = (most_kb - half_kb) / (STACKS / 2)
+        expect(each < STACK_KB, "%.2f kB of memory a stack", each)
+        made.append(Recording("stacks", path, folder))
+        expect(len(made[0].truth.stacks) == STACKS, "%d stacks",
+               len(made[0].truth.stacks))
+        return "%.2f kB of memory a stack, %.1f bytes of the recording" % (
+            each, os.path.getsize(path) / STACKS)
+
+    table.run("record", "make_recording", "stacks", begin)
+    for one in made:
+        table.run("html", "Chromium", one.name, browsers.page, window, one,
+                  STACKS_SECONDS)
+        table.run("html", "scroll and zoom", one.name, browsers.page_moves,
+                  window, one)
+
+
+def workers_recorded(folder):
+    path, half_kb, most_kb = make("workers", folder, "workers", WORKERS)
+    expect(most_kb - half_kb < GROWTH_KB, "%d kB after 5 minutes, %d kB after "
+           "10", half_kb, most_kb)
+    each = os.path.getsize(path) / WORKERS_SAMPLES
+    expect(each < 4, "%.1f bytes a sample", each)
+    return "%.1f bytes a sample, %d kB of memory" % (each, most_kb)
+
+
+def workers_small(folder, form, most):
+    path = os.path.join(folder, "workers.ff")
+    view = os.path.join(folder, "workers." + viewlib.ENDINGS[form])
+    cost = measure([fflive.FORKFLAME, "report", "-q", path, "-f", form, "-o",
+                    view])
+    size = os.path.getsize(view)
+    said = "%.2f MB, made with %d MB" % (size / 1e6, cost.peak_kb / 1024)
+    expect(size < most, "%s", said)
+    if form == "collapsed":
+        with open(view, encoding="utf-8") as file:
+            whole = sum(one.weight for one in parse_collapsed(file.read()))
+        expect(whole == WORKERS * 600 * 10 ** 6, "%d us", whole)
+    return said
+
+
+def check_workers(table, folder):
+    """Neither memory nor views grow with the time that equal workers run."""
+    table.run("record", "make_recording", "workers", workers_recorded, folder)
+    # What has a place in time for each sample is left out.
+    for form, most in (("collapsed", 1e6), ("svg", 4e6), ("pprof", 1e6),
+                       ("callgrind", 1e6), ("pstats", 1e6), ("table", 1e5),
+                       ("html", 8e6)):
+        table.run(form, "small", "workers", workers_small, folder, form, most)
 
 
 def check_all(table, options, folder):
@@ -286,6 +348,10 @@ def check_all(table, options, folder):
                           folder)
         if wanted("members"):
             check_hours(table, window, folder)
+        if wanted("stacks"):
+            check_stacks(table, window, folder)
+        if wanted("workers"):
+            check_workers(table, folder)
         if wanted("scale"):
             for form in viewlib.ENDINGS:
                 table.run(form, "10^7 samples", "scale", scale, folder, form)

@@ -15,6 +15,11 @@
  *   members  NUMBER processes of one pool, 10 minutes, two at a time on a CPU
  *   samples  NUMBER samples of 64 threads that always run; half of the samples
  *            find another stack than the one before
+ *   workers  NUMBER equal workers of one pool, 10 minutes, each at work for a
+ *            third of the time
+ *   stacks   NUMBER different stacks of one thread, each for one sample: a random
+ *            recursion over 8 functions
+ * Prints the most memory that it had by half of the time, and in all, in kB.
  */
 
 #define TICK_NS (10 * NSEC_PER_MSEC)
@@ -28,6 +33,7 @@ struct teller {
 	FILE *file;
 	uint32_t stack[STACKS];
 	uint32_t seed;
+	long half_kb; /* memory by half of the time */
 };
 
 static unsigned pick(struct teller *t, unsigned n)
@@ -101,6 +107,21 @@ static int begin(struct teller *t)
 	run.oncpu = string(t, "switches");
 	recorder_run(t->rec, &run);
 	return 0;
+}
+
+/* Not of getrusage: there the most is that of who started us, too. */
+static long most_kb(void)
+{
+	FILE *status = fopen("/proc/self/status", "r");
+	char line[128];
+	long kb = 0;
+
+	while (status && fgets(line, sizeof(line), status))
+		if (!strncmp(line, "VmHWM:", 6))
+			kb = strtol(line + 6, NULL, 10);
+	if (status)
+		(void)fclose(status);
+	return kb;
 }
 
 static int flush(struct teller *t, uint64_t at_ns)
@@ -241,6 +262,95 @@ static int tell_samples(struct teller *t, unsigned n)
 	return r ? r : end(t, ticks * TICK_NS);
 }
 
+#define WORKER_STACKS 16u
+
+static int tell_workers(struct teller *t, unsigned n)
+{
+	uint32_t *threads = calloc(n, sizeof(*threads));
+	uint32_t root, image;
+	int r = threads ? 0 : -ENOMEM;
+
+	root = process(t, RECORD_NONE, 3000, 0, &image);
+	for (unsigned i = 0; !r && i < n; i++) {
+		uint32_t p = process(t, root, 3001 + (int)i, 0, &image);
+
+		threads[i] = thread(t, p, image, 3001 + (int)i, 0);
+	}
+	for (uint64_t at = 0; !r && at < MEMBERS_NS; at += TICK_NS) {
+		for (unsigned i = 0; i < n; i++) {
+			bool busy = !pick(t, 3);
+			unsigned stack = busy ? pick(t, WORKER_STACKS) : 0;
+
+			slice(t, threads[i], at, TICK_NS, t->stack[stack],
+			      busy);
+		}
+		if (at == MEMBERS_NS / 2)
+			t->half_kb = most_kb();
+		r = flush(t, at + TICK_NS);
+	}
+	free(threads);
+	return r ? r : end(t, MEMBERS_NS);
+}
+
+#define FUNCTIONS 8u
+#define DIGITS 6
+
+/* No two numbers below 8^6 have one stack. */
+static uint32_t recursion(struct teller *t, unsigned number)
+{
+	unsigned rest = number * 100003u; /* odd: another order of them all */
+	uint32_t at = t->stack[0];
+	struct frame frame = { .file = string(t, "/srv/app/maze.py") };
+	char name[32];
+
+	for (unsigned i = 0; i < DIGITS + number % DIGITS; i++) {
+		/* What is beyond the digits is the way there. */
+		unsigned f = i < number % DIGITS ? 0 : rest % FUNCTIONS;
+
+		if (i >= number % DIGITS)
+			rest /= FUNCTIONS;
+		(void)snprintf(name, sizeof(name), "turn_%u", f);
+		frame.function = string(t, name);
+		frame.line = (int)f + 10;
+		at = stacks_push(t->stacks, at,
+				 stacks_frame(t->stacks, &frame));
+	}
+	return at;
+}
+
+static int tell_stacks(struct teller *t, unsigned n)
+{
+	uint32_t image, p = process(t, RECORD_NONE, 4000, 0, &image);
+	uint32_t only = thread(t, p, image, 4000, 0);
+	int r = 0;
+
+	for (unsigned i = 0; !r && i < n; i++) {
+		slice(t, only, i * TICK_NS, TICK_NS, recursion(t, i), true);
+		if (i == n / 2)
+			t->half_kb = most_kb();
+		r = flush(t, (i + 1) * TICK_NS);
+	}
+	return r ? r : end(t, n * TICK_NS);
+}
+
+static int tell(struct teller *t, const char *kind, unsigned n)
+{
+	static const struct {
+		const char *name;
+		int (*fn)(struct teller *t, unsigned n);
+	} kinds[] = {
+		{ "members", tell_members },
+		{ "samples", tell_samples },
+		{ "workers", tell_workers },
+		{ "stacks", tell_stacks },
+	};
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
+		if (!strcmp(kind, kinds[i].name))
+			return kinds[i].fn(t, n);
+	return -EINVAL;
+}
+
 int main(int argc, char **argv)
 {
 	struct teller *t = calloc(1, sizeof(*t));
@@ -253,12 +363,10 @@ int main(int argc, char **argv)
 	if (!t->file)
 		goto out;
 	r = begin(t);
-	if (!r && !strcmp(argv[1], "members"))
-		r = tell_members(t, n);
-	else if (!r && !strcmp(argv[1], "samples"))
-		r = tell_samples(t, n);
-	else
-		r = -EINVAL;
+	if (!r)
+		r = tell(t, argv[1], n);
+	if (!r)
+		printf("%ld %ld\n", t->half_kb, most_kb());
 	if (fclose(t->file))
 		r = -EIO;
 	recorder_free(t->rec);
