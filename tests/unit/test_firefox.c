@@ -9,32 +9,27 @@
 
 static void writes_a_sample_a_slice_and_one_at_the_end(void **state)
 {
-	struct query query = QUERY_ALL;
-	struct maker m = { 0 };
-	struct past p = { 0 };
-	uint32_t t = timeline_begin(&m);
-	uint32_t f = maker_stack(&m, "a.py:<module>:1;a.py:f:2");
-	struct str text;
+	struct told *told = *state;
+	struct maker *m = &told->m;
+	uint32_t t = told->thread;
+	uint32_t f = maker_stack(m, "a.py:<module>:1;a.py:f:2");
+	const struct str *text;
 
-	(void)state;
-	maker_busy(&m, t, 10, 10, f);
-	maker_idle(&m, t, 20, 10, f, WAIT_GIL);
-	maker_busy(&m, t, 40, 10, f); /* after a gap */
-	timeline_take(&p, &m, 50);
-	text = timeline_view(out_firefox, &p, &query, OUT_WALL);
-	assert_has(&text, "\"samples\":{\"stack\":[1,2,null,1,null],"
-			  "\"time\":[10,20,30,40,50],"
-			  "\"weight\":[10,10,0,10,0],"
-			  "\"threadCPUDelta\":[0,10000000,0,0,10000000],"
-			  "\"weightType\":\"tracing-ms\",\"length\":5}");
+	maker_busy(m, t, 10, 10, f);
+	maker_idle(m, t, 20, 10, f, WAIT_GIL);
+	maker_busy(m, t, 40, 10, f); /* after a gap */
+	text = told_view(told, out_firefox, 50);
+	assert_has(text, "\"samples\":{\"stack\":[1,2,null,1,null],"
+			 "\"time\":[10,20,30,40,50],"
+			 "\"weight\":[10,10,0,10,0],"
+			 "\"threadCPUDelta\":[0,10000000,0,0,10000000],"
+			 "\"weightType\":\"tracing-ms\",\"length\":5}");
 	/* Two rows for one stack: running, and waiting for the lock. */
-	assert_has(&text, "\"stackTable\":{\"frame\":[0,1,2],"
-			  "\"prefix\":[null,0,0],\"length\":3}");
-	assert_has(&text, "\"category\":[1,1,2],\"subcategory\":[0,0,0],"
-			  "\"func\":[0,1,1],");
-	assert_has(&text, "\"line\":[1,2,2],");
-	str_free(&text);
-	past_free(&p);
+	assert_has(text, "\"stackTable\":{\"frame\":[0,1,2],"
+			 "\"prefix\":[null,0,0],\"length\":3}");
+	assert_has(text, "\"category\":[1,1,2],\"subcategory\":[0,0,0],"
+			 "\"func\":[0,1,1],");
+	assert_has(text, "\"line\":[1,2,2],");
 }
 
 static void tells_when_processes_and_threads_lived(void **state)
@@ -123,131 +118,96 @@ static void marks_births_execs_and_ends(void **state)
 
 static void makes_one_marker_of_a_wait_on_several_stacks(void **state)
 {
-	struct query query = QUERY_ALL;
-	struct maker m = { 0 };
-	struct past p = { 0 };
-	uint32_t t = timeline_begin(&m);
-	uint32_t f = maker_stack(&m, "a.py:f:2");
-	uint32_t g = maker_stack(&m, "a.py:g:3");
-	struct str text;
+	struct told *told = *state;
+	struct maker *m = &told->m;
+	uint32_t t = told->thread;
+	uint32_t f = maker_stack(m, "a.py:f:2");
+	uint32_t g = maker_stack(m, "a.py:g:3");
+	const struct str *text;
 
-	(void)state;
-	maker_idle(&m, t, 0, 10, f, WAIT_PIPE);
-	maker_idle(&m, t, 10, 10, g, WAIT_PIPE);
-	maker_idle(&m, t, 20, 10, g, WAIT_SOCKET);
-	maker_flush(&m, 30); /* or the next would be joined to it */
-	maker_idle(&m, t, 40, 10, g, WAIT_SOCKET);
-	maker_idle(&m, t, 50, 10, g, WAIT_GIL);
-	timeline_take(&p, &m, 60);
-	text = timeline_view(out_firefox, &p, &query, OUT_WALL);
-	assert_has(&text, "\"data\":[{\"type\":\"idle\",\"wait\":\"pipe\"},"
-			  "{\"type\":\"idle\",\"wait\":\"socket\"},"
-			  "{\"type\":\"idle\",\"wait\":\"socket\"},"
-			  "{\"type\":\"gil\"}],");
-	assert_has(&text, "\"startTime\":[0,20,40,50],"
-			  "\"endTime\":[20,30,50,60],");
+	maker_idle(m, t, 0, 10, f, WAIT_PIPE);
+	maker_idle(m, t, 10, 10, g, WAIT_PIPE);
+	maker_idle(m, t, 20, 10, g, WAIT_SOCKET);
+	maker_flush(m, 30); /* or the next would be joined to it */
+	maker_idle(m, t, 40, 10, g, WAIT_SOCKET);
+	maker_idle(m, t, 50, 10, g, WAIT_GIL);
+	text = told_view(told, out_firefox, 60);
+	assert_has(text, "\"data\":[{\"type\":\"idle\",\"wait\":\"pipe\"},"
+			 "{\"type\":\"idle\",\"wait\":\"socket\"},"
+			 "{\"type\":\"idle\",\"wait\":\"socket\"},"
+			 "{\"type\":\"gil\"}],");
+	assert_has(text, "\"startTime\":[0,20,40,50],"
+			 "\"endTime\":[20,30,50,60],");
 	/* Idle frames say what for; those of the lock have their category. */
-	assert_has(&text, "\"category\":[4,4,4,2],"
-			  "\"subcategory\":[3,3,4,0],");
-	str_free(&text);
-	past_free(&p);
+	assert_has(text, "\"category\":[4,4,4,2],"
+			 "\"subcategory\":[3,3,4,0],");
 }
 
 static void counts_the_cpu_time_of_a_process_by_steps(void **state)
 {
-	struct query query = QUERY_ALL;
-	struct maker m = { 0 };
-	struct past p = { 0 };
-	uint32_t t = timeline_begin(&m);
-	uint32_t f = maker_stack(&m, "a.py:f:2");
-	struct str text;
+	struct told *told = *state;
+	struct maker *m = &told->m;
+	uint32_t t = told->thread;
+	uint32_t f = maker_stack(m, "a.py:f:2");
+	const struct str *text;
 
-	(void)state;
-	maker_busy(&m, t, 10, 20, f);
-	maker_idle(&m, t, 30, 30, f, WAIT_PIPE);
-	timeline_take(&p, &m, 60);
-	text = timeline_view(out_firefox, &p, &query, OUT_WALL);
-	assert_has(&text, "\"pid\":\"100\",\"mainThreadIndex\":0,"
-			  "\"samples\":{\"time\":[0,20,40,60,80],"
-			  "\"count\":[0,10000000,10000000,0,0],"
-			  "\"length\":5}");
-	str_free(&text);
-	past_free(&p);
+	maker_busy(m, t, 10, 20, f);
+	maker_idle(m, t, 30, 30, f, WAIT_PIPE);
+	text = told_view(told, out_firefox, 60);
+	assert_has(text, "\"pid\":\"100\",\"mainThreadIndex\":0,"
+			 "\"samples\":{\"time\":[0,20,40,60,80],"
+			 "\"count\":[0,10000000,10000000,0,0],"
+			 "\"length\":5}");
 }
 
 static void has_one_main_thread_a_process_after_an_exec(void **state)
 {
-	struct query query = QUERY_ALL;
-	struct maker m = { 0 };
-	struct past p = { 0 };
-	uint32_t t = timeline_begin(&m);
-	uint32_t f = maker_stack(&m, "a.py:f:2");
+	struct told *told = *state;
+	struct maker *m = &told->m;
+	uint32_t t = told->thread;
+	uint32_t f = maker_stack(m, "a.py:f:2");
 	uint32_t image;
-	struct str text;
+	const struct str *text;
 
-	(void)state;
-	maker_busy(&m, t, 0, 10, f);
-	image = maker_image(&m, 0, 10, "python3 b.py", "3.12.0");
-	t = maker_thread(&m, 0, image, 100, 10, "Main");
-	maker_busy(&m, t, 10, 10, f);
-	timeline_take(&p, &m, 20);
-	text = timeline_view(out_firefox, &p, &query, OUT_WALL);
-	assert_int_equal(timeline_count(text.at, "\"pid\":\"100\",\"proc"), 2);
-	assert_int_equal(timeline_count(text.at, "\"isMainThread\":true"), 1);
-	assert_has(&text, "\"name\":\"100 python3 a.py\","
-			  "\"isMainThread\":true,\"tid\":100,");
-	assert_has(&text, "\"name\":\"100 Main\",\"isMainThread\":false,"
-			  "\"tid\":\"100 Main#1\",");
-	str_free(&text);
-	past_free(&p);
+	maker_busy(m, t, 0, 10, f);
+	image = maker_image(m, 0, 10, "python3 b.py", "3.12.0");
+	t = maker_thread(m, 0, image, 100, 10, "Main");
+	maker_busy(m, t, 10, 10, f);
+	text = told_view(told, out_firefox, 20);
+	assert_int_equal(timeline_count(text->at, "\"pid\":\"100\",\"proc"), 2);
+	assert_int_equal(timeline_count(text->at, "\"isMainThread\":true"), 1);
+	assert_has(text, "\"name\":\"100 python3 a.py\","
+			 "\"isMainThread\":true,\"tid\":100,");
+	assert_has(text, "\"name\":\"100 Main\",\"isMainThread\":false,"
+			 "\"tid\":\"100 Main#1\",");
 }
 
 static void gives_a_stack_without_frames_one_that_says_so(void **state)
 {
-	struct query query = QUERY_ALL;
-	struct maker m = { 0 };
-	struct past p = { 0 };
-	uint32_t t = timeline_begin(&m);
-	struct str text;
+	struct told *told = *state;
+	struct maker *m = &told->m;
+	uint32_t t = told->thread;
+	const struct str *text;
 
-	(void)state;
-	maker_busy(&m, t, 0, 10, STACKS_EMPTY);
-	timeline_take(&p, &m, 10);
-	text = timeline_view(out_firefox, &p, &query, OUT_WALL);
-	assert_has(&text, "\"stack\":[0,null]");
-	assert_has(&text, "\"(no frames)\",\"fork\",\"exec\",\"exit\","
-			  "\"GIL wait\",\"idle\"],");
-	assert_has(&text, "\"source\":[null],");
-	str_free(&text);
-	past_free(&p);
+	maker_busy(m, t, 0, 10, STACKS_EMPTY);
+	text = told_view(told, out_firefox, 10);
+	assert_has(text, "\"stack\":[0,null]");
+	assert_has(text, "\"(no frames)\",\"fork\",\"exec\",\"exit\","
+			 "\"GIL wait\",\"idle\"],");
+	assert_has(text, "\"source\":[null],");
 }
-
-static void returns_what_the_write_function_returned(void **state)
-{
-	const struct past *p = *state;
-	struct query query = QUERY_ALL;
-	struct out_options options = { 0 };
-
-	assert_int_equal(
-		out_firefox(p->h, &query, &options, timeline_refuse, NULL),
-		-ENOSPC);
-}
-
-#define SMALL(test) \
-	cmocka_unit_test_setup_teardown(test, past_setup, past_teardown)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(writes_a_sample_a_slice_and_one_at_the_end),
+		TOLD(writes_a_sample_a_slice_and_one_at_the_end),
 		SMALL(tells_when_processes_and_threads_lived),
 		SMALL(weighs_what_the_history_weighs),
 		SMALL(marks_births_execs_and_ends),
-		cmocka_unit_test(makes_one_marker_of_a_wait_on_several_stacks),
-		cmocka_unit_test(counts_the_cpu_time_of_a_process_by_steps),
-		cmocka_unit_test(has_one_main_thread_a_process_after_an_exec),
-		cmocka_unit_test(gives_a_stack_without_frames_one_that_says_so),
-		SMALL(returns_what_the_write_function_returned),
+		TOLD(makes_one_marker_of_a_wait_on_several_stacks),
+		TOLD(counts_the_cpu_time_of_a_process_by_steps),
+		TOLD(has_one_main_thread_a_process_after_an_exec),
+		TOLD(gives_a_stack_without_frames_one_that_says_so),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

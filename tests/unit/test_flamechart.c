@@ -9,25 +9,20 @@
 
 static void writes_two_lines_a_sample_as_pyflame_did(void **state)
 {
-	struct query query = QUERY_ALL;
-	struct maker m = { 0 };
-	struct past p = { 0 };
-	uint32_t t = timeline_begin(&m);
-	struct str text;
+	struct told *told = *state;
+	struct maker *m = &told->m;
+	uint32_t t = told->thread;
+	const struct str *text;
 
-	(void)state;
-	maker_busy(&m, t, 10, 20, maker_stack(&m, "a.py:<module>:1;b.py:f:2"));
-	maker_idle(&m, t, 30, 10, STACKS_EMPTY, WAIT_TIME);
-	timeline_take(&p, &m, 40);
-	text = timeline_view(out_flamechart, &p, &query, OUT_WALL);
-	assert_string_equal(text.at, "1700000000010000\n"
-				     "a.py:<module>:1;b.py:f:2;\n"
-				     "1700000000020000\n"
-				     "a.py:<module>:1;b.py:f:2;\n"
-				     "1700000000030000\n"
-				     "(idle)\n");
-	str_free(&text);
-	past_free(&p);
+	maker_busy(m, t, 10, 20, maker_stack(m, "a.py:<module>:1;b.py:f:2"));
+	maker_idle(m, t, 30, 10, STACKS_EMPTY, WAIT_TIME);
+	text = told_view(told, out_flamechart, 40);
+	assert_string_equal(text->at, "1700000000010000\n"
+				      "a.py:<module>:1;b.py:f:2;\n"
+				      "1700000000020000\n"
+				      "a.py:<module>:1;b.py:f:2;\n"
+				      "1700000000030000\n"
+				      "(idle)\n");
 }
 
 /* How many pairs of lines there are; their times must not go back. */
@@ -112,71 +107,46 @@ static void writes_a_bounded_number_of_pairs_for_a_slice(void **state)
 	struct slice slice = { .seen = { .run = RUN_ON_CPU },
 			       .weight = { .wall_ns = 1000,
 					   .samples = UINT64_MAX / 8 } };
-	struct query query = QUERY_ALL;
-	struct maker m = { 0 };
-	struct past p = { 0 };
-	struct str text;
+	struct told *told = *state;
+	struct maker *m = &told->m;
+	const struct str *text;
 
-	(void)state;
-	slice.thread = timeline_begin(&m);
-	slice.seen.stack = maker_stack(&m, "a.py:f:2");
-	maker_slice(&m, &slice);
-	timeline_take(&p, &m, 10);
-	text = timeline_view(out_flamechart, &p, &query, OUT_WALL);
-	assert_int_equal(pairs_of(text.at), 64 * 1024);
-	str_free(&text);
-	past_free(&p);
+	slice.thread = told->thread;
+	slice.seen.stack = maker_stack(m, "a.py:f:2");
+	maker_slice(m, &slice);
+	text = told_view(told, out_flamechart, 10);
+	assert_int_equal(pairs_of(text->at), 64 * 1024);
 }
 
 static void orders_the_samples_of_all_threads_by_time(void **state)
 {
-	struct query query = QUERY_ALL;
-	struct maker m = { 0 };
-	struct past p = { 0 };
-	uint32_t first = timeline_begin(&m);
-	uint32_t second = maker_thread(&m, 0, 0, 101, 0, "Other");
-	struct str text;
+	struct told *told = *state;
+	struct maker *m = &told->m;
+	uint32_t first = told->thread;
+	uint32_t second = maker_thread(m, 0, 0, 101, 0, "Other");
+	const struct str *text;
 
-	(void)state;
 	/* A recording has a slice when it has ended. */
-	maker_busy(&m, second, 10, 10, maker_stack(&m, "a.py:f:2"));
-	maker_busy(&m, second, 20, 300, maker_stack(&m, "a.py:f:3"));
-	maker_busy(&m, first, 0, 400, maker_stack(&m, "a.py:g:4"));
+	maker_busy(m, second, 10, 10, maker_stack(m, "a.py:f:2"));
+	maker_busy(m, second, 20, 300, maker_stack(m, "a.py:f:3"));
+	maker_busy(m, first, 0, 400, maker_stack(m, "a.py:g:4"));
 	/* So long that all of them are in one part of the time. */
-	timeline_take(&p, &m, 3600 * 1000);
-	text = timeline_view(out_flamechart, &p, &query, OUT_WALL);
-	assert_int_equal(pairs_of(text.at), p.h->total.samples);
-	assert_true(strstr(text.at, "g:4;\n") < strstr(text.at, "f:2;\n"));
-	assert_has(&text, "f:3;\n1700000000030000\n");
-	str_free(&text);
-	past_free(&p);
+	text = told_view(told, out_flamechart, 3600 * 1000);
+	assert_int_equal(pairs_of(text->at), told->p.h->total.samples);
+	assert_true(strstr(text->at, "g:4;\n") < strstr(text->at, "f:2;\n"));
+	assert_has(text, "f:3;\n1700000000030000\n");
 }
-
-static void returns_what_the_write_function_returned(void **state)
-{
-	const struct past *p = *state;
-	struct query query = QUERY_ALL;
-	struct out_options options = { 0 };
-
-	assert_int_equal(
-		out_flamechart(p->h, &query, &options, timeline_refuse, NULL),
-		-ENOSPC);
-}
-
-#define SMALL(test) \
-	cmocka_unit_test_setup_teardown(test, past_setup, past_teardown)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(writes_two_lines_a_sample_as_pyflame_did),
+		TOLD(writes_two_lines_a_sample_as_pyflame_did),
 		SMALL(has_as_many_pairs_as_samples_and_never_goes_back),
 		SMALL(says_whose_a_stack_is_where_there_are_several),
 		SMALL(escapes_what_would_break_a_line),
 		SMALL(leaves_out_lines_where_functions_are_asked_for),
-		cmocka_unit_test(writes_a_bounded_number_of_pairs_for_a_slice),
-		cmocka_unit_test(orders_the_samples_of_all_threads_by_time),
-		SMALL(returns_what_the_write_function_returned),
+		TOLD(writes_a_bounded_number_of_pairs_for_a_slice),
+		TOLD(orders_the_samples_of_all_threads_by_time),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -9,19 +9,16 @@
 
 static void tells_a_run_from_meta_to_summary(void **state)
 {
-	struct query query = QUERY_ALL;
-	struct maker m = { 0 };
-	struct past p = { 0 };
-	uint32_t t = timeline_begin(&m);
-	struct str text;
+	struct told *told = *state;
+	struct maker *m = &told->m;
+	uint32_t t = told->thread;
+	const struct str *text;
 	char *rest, *roles, *end;
 
-	(void)state;
-	maker_busy(&m, t, 10, 10, maker_stack(&m, "a.py:<module>:1;a.py:f:2"));
-	maker_process_end(&m, 0, 20, 1, 3 << 8);
-	timeline_take(&p, &m, 20);
-	text = timeline_view(out_jsonl, &p, &query, OUT_WALL);
-	assert_has(&text,
+	maker_busy(m, t, 10, 10, maker_stack(m, "a.py:<module>:1;a.py:f:2"));
+	maker_process_end(m, 0, 20, 1, 3 << 8);
+	text = told_view(told, out_jsonl, 20);
+	assert_has(text,
 		   "{\"type\":\"meta\",\"format\":\"forkflame-jsonl\","
 		   "\"version\":1,\"processes\":1,\"threads\":1,\"runs\":["
 		   "{\"host\":\"host\",\"title\":\"python3 app.py\","
@@ -30,7 +27,7 @@ static void tells_a_run_from_meta_to_summary(void **state)
 		   "\"interval_ns\":10000000,"
 		   "\"start_unix_ns\":1700000000000000000,\"start_ns\":0,"
 		   "\"end_ns\":20000000,\"end\":\"running\",\"bytes\":");
-	rest = strchr(text.at, '\n');
+	rest = strchr(text->at, '\n');
 	assert_non_null(rest);
 	/* The roles have a test of their own. */
 	roles = strstr(rest, "{\"type\":\"roles\"");
@@ -60,8 +57,6 @@ static void tells_a_run_from_meta_to_summary(void **state)
 		      "{\"type\":\"summary\",\"slices\":1,\"wall_ns\":10000000,"
 		      "\"cpu_ns\":10000000,\"samples\":1,\"gil_ns\":10000000,"
 		      "\"end_ns\":20000000,\"counts\":[null]}\n");
-	str_free(&text);
-	past_free(&p);
 }
 
 /* Each line is an object that is opened and closed in it. */
@@ -181,29 +176,14 @@ static void tells_only_of_what_is_asked_for(void **state)
 	str_free(&text);
 }
 
-static void returns_what_the_write_function_returned(void **state)
-{
-	const struct past *p = *state;
-	struct query query = QUERY_ALL;
-	struct out_options options = { 0 };
-
-	assert_int_equal(
-		out_jsonl(p->h, &query, &options, timeline_refuse, NULL),
-		-ENOSPC);
-}
-
-#define SMALL(test) \
-	cmocka_unit_test_setup_teardown(test, past_setup, past_teardown)
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(tells_a_run_from_meta_to_summary),
+		TOLD(tells_a_run_from_meta_to_summary),
 		SMALL(weighs_what_the_history_weighs),
 		SMALL(defines_before_it_uses),
 		SMALL(tells_of_execs_ends_and_notes),
 		SMALL(tells_only_of_what_is_asked_for),
-		SMALL(returns_what_the_write_function_returned),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

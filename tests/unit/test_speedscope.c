@@ -37,20 +37,16 @@ static double own_weights(const char *text)
 
 static void writes_a_profile_a_thread_on_one_time_axis(void **state)
 {
-	struct query query = QUERY_ALL;
-	struct maker m = { 0 };
-	struct past p = { 0 };
-	uint32_t t = timeline_begin(&m);
-	struct str text;
+	struct told *told = *state;
+	struct maker *m = &told->m;
+	uint32_t t = told->thread;
+	const struct str *text;
 
-	(void)state;
-	maker_busy(&m, t, 10, 20, maker_stack(&m, "a.py:<module>:1;a.py:f:2"));
-	maker_idle(&m, t, 40, 10, maker_stack(&m, "a.py:<module>:1"),
-		   WAIT_PIPE);
-	timeline_take(&p, &m, 50);
-	text = timeline_view(out_speedscope, &p, &query, OUT_WALL);
+	maker_busy(m, t, 10, 20, maker_stack(m, "a.py:<module>:1;a.py:f:2"));
+	maker_idle(m, t, 40, 10, maker_stack(m, "a.py:<module>:1"), WAIT_PIPE);
+	text = told_view(told, out_speedscope, 50);
 	assert_string_equal(
-		text.at,
+		text->at,
 		"{\"$schema\":"
 		"\"https://www.speedscope.app/file-format-schema.json\","
 		"\"exporter\":\"forkflame\",\"name\":\"t\",\"profiles\":["
@@ -65,53 +61,41 @@ static void writes_a_profile_a_thread_on_one_time_axis(void **state)
 		"\"line\":1},"
 		"{\"name\":\"f\",\"file\":\"a.py\",\"line\":2}]},"
 		"\"activeProfileIndex\":0}\n");
-	str_free(&text);
-	past_free(&p);
 }
 
 static void lets_a_slice_reach_back_into_the_gap_that_it_was_given(void **state)
 {
-	struct query query = QUERY_ALL;
-	struct maker m = { 0 };
-	struct past p = { 0 };
-	uint32_t t = timeline_begin(&m);
-	uint32_t f = maker_stack(&m, "a.py:f:2");
-	uint32_t g = maker_stack(&m, "a.py:g:3");
-	struct str text;
+	struct told *told = *state;
+	struct maker *m = &told->m;
+	uint32_t t = told->thread;
+	uint32_t f = maker_stack(m, "a.py:f:2");
+	uint32_t g = maker_stack(m, "a.py:g:3");
+	const struct str *text;
 
-	(void)state;
-	maker_busy(&m, t, 0, 10, f);
+	maker_busy(m, t, 0, 10, f);
 	/* Stood from 20 to 30, and weighs 20: until 10 somebody else did. */
-	maker_busy(&m, t, 20, 20, g);
-	maker_busy(&m, t, 30, 10, f);
-	timeline_take(&p, &m, 40);
-	text = timeline_view(out_speedscope, &p, &query, OUT_WALL);
-	assert_has(&text, "\"samples\":[[1],[2],[1]],"
-			  "\"weights\":[10000000,20000000,10000000]");
-	str_free(&text);
-	past_free(&p);
+	maker_busy(m, t, 20, 20, g);
+	maker_busy(m, t, 30, 10, f);
+	text = told_view(told, out_speedscope, 40);
+	assert_has(text, "\"samples\":[[1],[2],[1]],"
+			 "\"weights\":[10000000,20000000,10000000]");
 }
 
 static void comes_back_to_the_axis_after_a_slice_without_room(void **state)
 {
-	struct query query = QUERY_ALL;
-	struct maker m = { 0 };
-	struct past p = { 0 };
-	uint32_t t = timeline_begin(&m);
-	uint32_t f = maker_stack(&m, "a.py:f:2");
-	uint32_t g = maker_stack(&m, "a.py:g:3");
-	struct str text;
+	struct told *told = *state;
+	struct maker *m = &told->m;
+	uint32_t t = told->thread;
+	uint32_t f = maker_stack(m, "a.py:f:2");
+	uint32_t g = maker_stack(m, "a.py:g:3");
+	const struct str *text;
 
-	(void)state;
-	maker_busy(&m, t, 10, 30, f); /* stood for 10 only, no gap before */
-	maker_busy(&m, t, 20, 10, g);
-	maker_busy(&m, t, 60, 10, f);
-	timeline_take(&p, &m, 70);
-	text = timeline_view(out_speedscope, &p, &query, OUT_WALL);
+	maker_busy(m, t, 10, 30, f); /* stood for 10 only, no gap before */
+	maker_busy(m, t, 20, 10, g);
+	maker_busy(m, t, 60, 10, f);
+	text = told_view(told, out_speedscope, 70);
 	/* 0 to 30, 30 to 40, a gap up to 60. */
-	assert_has(&text, "\"weights\":[30000000,10000000,20000000,10000000]");
-	str_free(&text);
-	past_free(&p);
+	assert_has(text, "\"weights\":[30000000,10000000,20000000,10000000]");
 }
 
 static void weighs_what_the_history_weighs(void **state)
@@ -195,17 +179,6 @@ static void shows_frames_as_the_query_wants_them(void **state)
 	str_free(&text);
 }
 
-static void returns_what_the_write_function_returned(void **state)
-{
-	const struct past *p = *state;
-	struct query query = QUERY_ALL;
-	struct out_options options = { 0 };
-
-	assert_int_equal(
-		out_speedscope(p->h, &query, &options, timeline_refuse, NULL),
-		-ENOSPC);
-}
-
 static void writes_a_file_for_a_history_without_anything(void **state)
 {
 	struct query query = QUERY_ALL;
@@ -220,23 +193,17 @@ static void writes_a_file_for_a_history_without_anything(void **state)
 	past_free(&p);
 }
 
-#define SMALL(test) \
-	cmocka_unit_test_setup_teardown(test, past_setup, past_teardown)
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(writes_a_profile_a_thread_on_one_time_axis),
-		cmocka_unit_test(
-			lets_a_slice_reach_back_into_the_gap_that_it_was_given),
-		cmocka_unit_test(
-			comes_back_to_the_axis_after_a_slice_without_room),
+		TOLD(writes_a_profile_a_thread_on_one_time_axis),
+		TOLD(lets_a_slice_reach_back_into_the_gap_that_it_was_given),
+		TOLD(comes_back_to_the_axis_after_a_slice_without_room),
 		SMALL(weighs_what_the_history_weighs),
 		SMALL(keeps_the_axis_when_only_cpu_time_weighs),
 		SMALL(tells_processes_with_one_pid_apart),
 		SMALL(begins_the_axis_at_the_time_that_is_asked_for),
 		SMALL(shows_frames_as_the_query_wants_them),
-		SMALL(returns_what_the_write_function_returned),
 		cmocka_unit_test(writes_a_file_for_a_history_without_anything),
 	};
 

@@ -139,8 +139,20 @@ static void names_the_host_only_where_there_are_several(void **state)
 	past_free(&p);
 }
 
-#define SMALL(test) \
-	cmocka_unit_test_setup_teardown(test, past_setup, past_teardown)
+static void returns_what_the_write_function_returned(void **state)
+{
+	static const view_fn views[] = { out_speedscope, out_chrome,
+					 out_firefox, out_jsonl,
+					 out_flamechart };
+	const struct past *p = *state;
+	struct query query = QUERY_ALL;
+	struct out_options options = { 0 };
+
+	for (size_t i = 0; i < sizeof(views) / sizeof(*views); i++)
+		assert_int_equal(
+			views[i](p->h, &query, &options, timeline_refuse, NULL),
+			-ENOSPC);
+}
 
 int main(void)
 {
@@ -151,6 +163,7 @@ int main(void)
 		cmocka_unit_test(writes_fractions_exactly),
 		cmocka_unit_test(gives_each_user_of_a_number_its_turn),
 		cmocka_unit_test(names_the_host_only_where_there_are_several),
+		SMALL(returns_what_the_write_function_returned),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -109,22 +109,57 @@ static inline void assert_utf8(const struct str *text)
 	}
 }
 
-/* One process and thread, 100, with what the test tells of its slices. */
-static inline uint32_t timeline_begin(struct maker *m)
+/* A recording of one process and thread, 100, whose slices the test tells. */
+struct told {
+	struct maker m;
+	struct past p;
+	uint32_t thread;
+	struct str text;
+};
+
+static inline int told_setup(void **state)
 {
+	struct told *told = calloc(1, sizeof(*told));
 	uint32_t process, image;
 
-	maker_begin(m, "host", PAST_UNIX_NS);
-	process = maker_process(m, RECORD_NONE, 100, 0);
-	image = maker_image(m, process, 0, "python3 a.py", "3.11.2");
-	return maker_thread(m, process, image, 100, 0, "Main");
+	*state = told;
+	if (!told)
+		return -1;
+	maker_begin(&told->m, "host", PAST_UNIX_NS);
+	process = maker_process(&told->m, RECORD_NONE, 100, 0);
+	image = maker_image(&told->m, process, 0, "python3 a.py", "3.11.2");
+	told->thread = maker_thread(&told->m, process, image, 100, 0, "Main");
+	return 0;
 }
 
-static inline void timeline_take(struct past *p, struct maker *m,
-				 uint64_t end_ms)
+static inline int told_teardown(void **state)
 {
-	maker_flush(m, end_ms);
-	past_take(p, m);
+	struct told *told = *state;
+
+	maker_free(&told->m);
+	past_free(&told->p);
+	str_free(&told->text);
+	free(told);
+	return 0;
 }
+
+/* End it, and see all of it in a view; once. */
+static inline const struct str *told_view(struct told *told, view_fn view,
+					  uint64_t end_ms)
+{
+	struct query query = QUERY_ALL;
+
+	maker_flush(&told->m, end_ms);
+	past_take(&told->p, &told->m);
+	told->text = timeline_view(view, &told->p, &query, OUT_WALL);
+	return &told->text;
+}
+
+#define TOLD(test) \
+	cmocka_unit_test_setup_teardown(test, told_setup, told_teardown)
+
+/* Of a test that looks at the small past of pasttest.h. */
+#define SMALL(test) \
+	cmocka_unit_test_setup_teardown(test, past_setup, past_teardown)
 
 #endif
