@@ -7,7 +7,8 @@
 #include "cli/options_parse.h"
 #include "cli/words.h"
 
-/* clang-format off: a line is one on the screen */
+/* A line is one on the screen. */
+/* clang-format off */
 static const char help[] =
 	"Usage: forkflame record [OPTIONS] [--] COMMAND [ARGUMENT...]\n"
 	"       forkflame record [OPTIONS] -p PID [-p PID]... | -a\n"

@@ -213,8 +213,7 @@ static int add_processes(struct view *v)
 	return r;
 }
 
-static int add_thread(void *ctx, uint32_t thread, const struct slice *slices,
-		      size_t n)
+static int add_thread(void *ctx, uint32_t thread, struct course *course)
 {
 	struct view *v = ctx;
 	const struct history *h = v->tl.history;
@@ -230,7 +229,7 @@ static int add_thread(void *ctx, uint32_t thread, const struct slice *slices,
 	str_clear(&v->begin);
 	if (!r)
 		r = event_begin(v, &begin, "X", NULL, t->process, t->tid);
-	return r ? r : chrome_calls(&v->calls, &v->begin, slices, n);
+	return r ? r : chrome_calls(&v->calls, &v->begin, course);
 }
 
 int out_chrome(const struct history *h, const struct query *query,

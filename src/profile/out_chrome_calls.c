@@ -30,17 +30,20 @@
 
 #define ARGS ",\"args\":{"
 
-/* What copy() may touch behind the end of both. */
-#define BEYOND 32
+/* What copy() may touch behind the end of both: most texts are shorter. */
+#define BEYOND 64
 
 /* Room for all of an event that is not BEGIN or a piece. */
 #define REST 512
 
-/* Short texts are copied so much faster than by a call of memcpy. */
+/* Much faster than memcpy of a length that differs each time. */
 static char *copy(char *to, const char *from, size_t len)
 {
-	for (size_t i = 0; i < len; i += BEYOND)
+	size_t i = 0;
+
+	do
 		memcpy(to + i, from + i, BEYOND);
+	while ((i += BEYOND) < len);
 	return to + len;
 }
 
@@ -62,6 +65,12 @@ static void time_make(struct chrome_time *time, uint64_t ns)
 	time->len = decimal_put(time->text, ns, 3);
 }
 
+static char *put_time(char *to, const struct chrome_time *time)
+{
+	memcpy(to, time->text, sizeof(time->text));
+	return to + time->len;
+}
+
 /* A length of time: many are of one length. */
 static char *put_us(struct chrome_calls *c, char *to, uint64_t ns)
 {
@@ -69,8 +78,7 @@ static char *put_us(struct chrome_calls *c, char *to, uint64_t ns)
 	struct chrome_time *time = &c->times[mixed >> 32 & (CHROME_TIMES - 1)];
 
 	time_make(time, ns);
-	memcpy(to, time->text, sizeof(time->text));
-	return to + time->len;
+	return put_time(to, time);
 }
 
 /* --- pieces */
@@ -189,8 +197,7 @@ static int write_call(struct chrome_calls *c, const struct chrome_call *call,
 	to = copy(to, c->begin.at, c->begin.len);
 	to = copy(to, from, piece.name);
 	time_make(&c->from, call->from_ns);
-	to = copy(to, c->from.text, sizeof(c->from.text)) -
-	     sizeof(c->from.text) + c->from.len;
+	to = put_time(to, &c->from);
 	to = put_text(to, ",\"dur\":");
 	to = put_us(c, to, until_ns - call->from_ns);
 	to = copy(to, from + piece.name, piece.args + piece.line);
@@ -340,18 +347,18 @@ static int take_stack(struct chrome_calls *c, uint32_t stack, uint64_t at_ns)
 }
 
 int chrome_calls(struct chrome_calls *calls, const struct str *begin,
-		 const struct slice *slices, size_t n)
+		 struct course *course)
 {
-	uint64_t until_ns = slices[0].start_ns;
 	uint32_t stack = STACKS_NONE;
+	uint64_t until_ns = UINT64_MAX;
 	int r = 0;
 
 	str_clear(&calls->begin);
 	str_add(&calls->begin, begin->at, begin->len);
 	if (!str_room(&calls->begin, BEYOND))
 		return -ENOMEM;
-	for (size_t i = 0; !r && i < n; i++) {
-		const struct slice *slice = &slices[i];
+	for (course_rewind(course); !r && course_next(course);) {
+		const struct slice *slice = &course->slice;
 		struct weight *self;
 
 		if (slice->start_ns > until_ns)
@@ -366,7 +373,7 @@ int chrome_calls(struct chrome_calls *calls, const struct str *begin,
 		self->wall_ns += slice->weight.wall_ns;
 		self->cpu_ns += slice->weight.cpu_ns;
 		self->samples += slice->weight.samples;
-		until_ns = timeline_until(slices, n, i);
+		until_ns = course->until_ns;
 	}
 	return r ? r : close_calls(calls, 0, until_ns);
 }

@@ -57,12 +57,12 @@ struct chrome_calls {
 };
 
 /*
- * Write the calls of one thread, whose slices these are. Each event begins with
+ * Write the calls of one thread. Each event begins with
  * @begin, an open JSON object that has members. A zeroed one with tl and sink set
  * is ready. Returns 0, -ENOMEM, or what the sink returned.
  */
 int chrome_calls(struct chrome_calls *calls, const struct str *begin,
-		 const struct slice *slices, size_t n);
+		 struct course *course);
 void chrome_calls_free(struct chrome_calls *calls);
 
 #endif

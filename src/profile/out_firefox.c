@@ -43,24 +43,29 @@ struct row {
 
 typedef int (*row_fn)(struct view *v, const struct row *row);
 
+/* Does time without a slice follow, or nothing? */
+static bool before_gap(const struct course *course)
+{
+	return !course->has_next || course->next.start_ns > course->until_ns;
+}
+
 /* Hand out all rows of a thread. */
-static int each_row(struct view *v, const struct slice *slices, size_t n,
-		    row_fn fn)
+static int each_row(struct view *v, struct course *course, row_fn fn)
 {
 	uint64_t cpu_ns = 0;
 	int r = 0;
 
-	for (size_t i = 0; !r && i < n; i++) {
-		uint64_t until_ns = timeline_until(slices, n, i);
-		struct row row = { .slice = &slices[i],
-				   .at_ns = slices[i].start_ns,
+	for (course_rewind(course); !r && course_next(course);) {
+		struct row row = { .slice = &course->slice,
+				   .at_ns = course->slice.start_ns,
 				   .cpu_ns = cpu_ns };
 
 		r = fn(v, &row);
-		cpu_ns = slices[i].weight.cpu_ns;
-		if (r || (i + 1 < n && slices[i + 1].start_ns <= until_ns))
+		cpu_ns = course->slice.weight.cpu_ns;
+		if (r || !before_gap(course))
 			continue;
-		row = (struct row){ .at_ns = until_ns, .cpu_ns = cpu_ns };
+		row = (struct row){ .at_ns = course->until_ns,
+				    .cpu_ns = cpu_ns };
 		r = fn(v, &row);
 		cpu_ns = 0;
 	}
@@ -104,7 +109,7 @@ static int put_cpu(struct view *v, const struct row *row)
 	return sink_pass(&v->sink);
 }
 
-static int put_samples(struct view *v, const struct slice *slices, size_t n)
+static int put_samples(struct view *v, struct course *course)
 {
 	static const struct {
 		const char *key;
@@ -116,18 +121,17 @@ static int put_samples(struct view *v, const struct slice *slices, size_t n)
 		{ "threadCPUDelta", put_cpu },
 	};
 	struct json *j = &v->sink.json;
-	uint64_t length = n + 1;
+	uint64_t length = course->slices;
 	int r = 0;
 
-	for (size_t i = 0; i + 1 < n; i++)
-		if (slices[i + 1].start_ns > timeline_until(slices, n, i))
-			length++;
+	for (course_rewind(course); course_next(course);)
+		length += before_gap(course);
 	json_key(j, "samples");
 	json_open(j, '{');
 	for (size_t i = 0; !r && i < sizeof(columns) / sizeof(*columns); i++) {
 		json_key(j, columns[i].key);
 		json_open(j, '[');
-		r = each_row(v, slices, n, columns[i].fn);
+		r = each_row(v, course, columns[i].fn);
 		json_close(j, ']');
 	}
 	json_put_text(j, "weightType",
@@ -211,8 +215,7 @@ static int put_identity(struct view *v, uint32_t thread, bool is_main)
 	return v->text.failed || turn == UINT32_MAX ? -ENOMEM : 0;
 }
 
-static int add_thread(void *ctx, uint32_t thread, const struct slice *slices,
-		      size_t n)
+static int add_thread(void *ctx, uint32_t thread, struct course *course)
 {
 	struct view *v = ctx;
 	const struct past_thread *t = &v->tl.history->threads.at[thread];
@@ -231,10 +234,10 @@ static int add_thread(void *ctx, uint32_t thread, const struct slice *slices,
 					       t->process);
 	}
 	if (!r)
-		r = firefox_mark_waits(&v->markers, slices, n);
+		r = firefox_mark_waits(&v->markers, course);
 	if (r)
 		return r;
-	firefox_count(&v->counters, slices, n);
+	firefox_count(&v->counters, course);
 	json_open(j, '{');
 	r = put_identity(v, thread, t->main && !v->has_main);
 	v->has_main |= t->main;
@@ -244,7 +247,7 @@ static int add_thread(void *ctx, uint32_t thread, const struct slice *slices,
 	json_key(j, "showMarkersInTimeline");
 	json_bool(j, true);
 	if (!r)
-		r = put_samples(v, slices, n);
+		r = put_samples(v, course);
 	if (!r)
 		r = firefox_put_markers(&v->markers, &v->tl, &v->sink);
 	json_close(j, '}');

@@ -64,18 +64,16 @@ static void spread(const struct firefox_counter *counter, uint64_t *values,
 	values[last] += left_ns;
 }
 
-void firefox_count(struct firefox_counters *counters,
-		   const struct slice *slices, size_t n)
+void firefox_count(struct firefox_counters *counters, struct course *course)
 {
 	const struct firefox_counter *counter =
 		&counters->at.at[counters->at.n - 1];
 	uint64_t *values = counters->values.at + counter->first;
 
-	for (size_t i = 0; i < n; i++)
-		if (slices[i].weight.cpu_ns)
-			spread(counter, values, slices[i].start_ns,
-			       timeline_until(slices, n, i),
-			       slices[i].weight.cpu_ns);
+	for (course_rewind(course); course_next(course);)
+		if (course->slice.weight.cpu_ns)
+			spread(counter, values, course->slice.start_ns,
+			       course->until_ns, course->slice.weight.cpu_ns);
 }
 
 void firefox_pid(const struct history *h, struct numbers *pids,

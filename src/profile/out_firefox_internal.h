@@ -92,8 +92,7 @@ struct firefox_markers {
 };
 
 /* Stretches of waiting, from the slices of a thread. Returns 0 or -ENOMEM. */
-int firefox_mark_waits(struct firefox_markers *markers,
-		       const struct slice *slices, size_t n);
+int firefox_mark_waits(struct firefox_markers *markers, struct course *course);
 
 /* Who is whose child, by numbers of processes; HISTORY_NONE: no more. */
 struct firefox_family {
@@ -133,8 +132,7 @@ int firefox_counter_begin(struct firefox_counters *counters,
 			  uint32_t thread);
 
 /* Add the CPU time of slices of the newest one. */
-void firefox_count(struct firefox_counters *counters,
-		   const struct slice *slices, size_t n);
+void firefox_count(struct firefox_counters *counters, struct course *course);
 
 /* The name of a process as others are told of it: its pid, told apart. */
 void firefox_pid(const struct history *h, struct numbers *pids,

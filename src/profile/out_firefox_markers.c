@@ -11,19 +11,19 @@ static int add(struct firefox_markers *markers, struct firefox_marker marker)
 	return vec_push(&markers->at, marker) ? 0 : -ENOMEM;
 }
 
-int firefox_mark_waits(struct firefox_markers *markers,
-		       const struct slice *slices, size_t n)
+int firefox_mark_waits(struct firefox_markers *markers, struct course *course)
 {
 	struct firefox_marker *last = NULL;
 	size_t before = markers->at.n;
 
-	for (size_t i = 0; i < n; i++) {
-		enum firefox_category is = firefox_category(&slices[i].seen);
+	for (course_rewind(course); course_next(course);) {
+		const struct seen *seen = &course->slice.seen;
+		enum firefox_category is = firefox_category(seen);
 		struct firefox_marker now = {
 			.name = is == FIREFOX_GIL ? TEXT_GIL : TEXT_IDLE,
-			.from_ns = slices[i].start_ns,
-			.until_ns = timeline_until(slices, n, i),
-			.wait = is == FIREFOX_IDLE ? slices[i].seen.wait : 0,
+			.from_ns = course->slice.start_ns,
+			.until_ns = course->until_ns,
+			.wait = is == FIREFOX_IDLE ? seen->wait : 0,
 		};
 
 		if (is != FIREFOX_GIL && is != FIREFOX_IDLE)

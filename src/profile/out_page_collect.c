@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "profile/packed.h"
 #include "profile/timeline.h"
 
 #define SPANS_MOST 400000 /* what a browser takes in within a moment */
@@ -135,15 +134,15 @@ static int number_spans(struct page *page)
 	return r;
 }
 
-static int take_thread(void *ctx, uint32_t thread, const struct slice *slices,
-		       size_t n)
+static int take_thread(void *ctx, uint32_t thread, struct course *course)
 {
 	struct page *page = ctx;
 	int r = 0;
 
 	(void)thread;
-	for (size_t i = 0; !r && i < n; i++)
-		r = spans_add(&page->spans, &slices[i], slices[i].seen.stack);
+	while (!r && course_next(course))
+		r = spans_add(&page->spans, &course->slice,
+			      course->slice.seen.stack);
 	return r;
 }
 

@@ -26,11 +26,11 @@ struct view {
 	struct str name;
 	struct texts stacks;
 	/* Of the thread that is being written. */
-	struct VEC(uint64_t) weights;
-	uint32_t stack; /* of the last of them */
+	bool weights;    /* they are written now, else the stacks */
+	uint32_t stack;  /* of the newest sample */
+	uint64_t weight; /* of it so far; 0: there is none */
 	uint64_t cursor_ns;
 	uint64_t total;
-	/* The one that worked most is shown first. */
 	uint32_t profiles, busiest;
 	uint64_t busiest_ns;
 };
@@ -65,85 +65,97 @@ static int add_stack(struct view *v, uint32_t stack)
 	return r ? r : sink_pass(&v->sink);
 }
 
+/* The newest sample has all of its weight. */
+static int end_sample(struct view *v)
+{
+	if (v->weights && v->weight)
+		sink_u64(&v->sink, v->weight);
+	v->weight = 0;
+	return sink_pass(&v->sink);
+}
+
 /* One sample; with the stack of the one before it, it is part of that. */
 static int add_sample(struct view *v, uint32_t stack, uint64_t weight)
 {
+	int r;
+
 	if (!weight)
 		return 0;
 	v->total += weight;
-	if (v->weights.n && v->stack == stack) {
-		v->weights.at[v->weights.n - 1] += weight;
+	if (v->weight && v->stack == stack) {
+		v->weight += weight;
 		return 0;
 	}
-	if (!vec_push(&v->weights, weight))
-		return -ENOMEM;
+	r = end_sample(v);
+	v->weight = weight;
 	v->stack = stack;
-	return add_stack(v, stack);
+	return r || v->weights ? r : add_stack(v, stack);
 }
 
 /* A slice in nanoseconds, at its place on the axis. */
-static int add_slice(struct view *v, const struct slice *slices, size_t n,
-		     size_t i)
+static int add_slice(struct view *v, const struct course *course)
 {
-	uint64_t wall_ns = slices[i].weight.wall_ns;
-	uint64_t amount = timeline_amount(&slices[i], v->value);
-	uint64_t begin_ns = nsec_since(timeline_until(slices, n, i), wall_ns);
+	const struct slice *slice = &course->slice;
+	uint64_t wall_ns = slice->weight.wall_ns;
+	uint64_t amount = timeline_amount(slice, v->value);
+	uint64_t begin_ns = nsec_since(course->until_ns, wall_ns);
 	uint64_t gap_ns = nsec_since(begin_ns, v->cursor_ns);
 	int r;
 
 	r = add_sample(v, STACKS_NONE, gap_ns);
 	if (!r)
-		r = add_sample(v, slices[i].seen.stack, amount);
+		r = add_sample(v, slice->seen.stack, amount);
 	if (!r)
 		r = add_sample(v, STACKS_NONE, nsec_since(wall_ns, amount));
 	v->cursor_ns += gap_ns + (wall_ns > amount ? wall_ns : amount);
 	return r;
 }
 
-static int add_samples(struct view *v, const struct slice *slices, size_t n)
+/* All samples: their stacks, or their weights. */
+static int add_samples(struct view *v, struct course *course)
 {
 	int r = 0;
 
-	json_key(&v->sink.json, "samples");
+	v->cursor_ns = v->tl.selection.query->since_ns;
+	v->total = 0;
+	json_key(&v->sink.json, v->weights ? "weights" : "samples");
 	json_open(&v->sink.json, '[');
-	for (size_t i = 0; !r && i < n; i++) {
+	for (course_rewind(course); !r && course_next(course);) {
 		if (v->value == OUT_SAMPLES)
-			r = add_sample(v, slices[i].seen.stack,
-				       slices[i].weight.samples);
+			r = add_sample(v, course->slice.seen.stack,
+				       course->slice.weight.samples);
 		else
-			r = add_slice(v, slices, n, i);
+			r = add_slice(v, course);
 	}
-	json_close(&v->sink.json, ']');
-	json_key(&v->sink.json, "weights");
-	json_open(&v->sink.json, '[');
-	for (size_t i = 0; !r && i < v->weights.n; i++) {
-		sink_u64(&v->sink, v->weights.at[i]);
-		r = sink_pass(&v->sink);
-	}
+	if (!r)
+		r = end_sample(v);
 	json_close(&v->sink.json, ']');
 	return r;
 }
 
-static int add_thread(void *ctx, uint32_t thread, const struct slice *slices,
-		      size_t n)
+/* The one that worked most is shown first. */
+static void count_profile(struct view *v, struct course *course)
 {
-	struct view *v = ctx;
-	struct json *j = &v->sink.json;
-	const struct history *h = v->tl.history;
-	const struct past_thread *t = &h->threads.at[thread];
 	uint64_t cpu_ns = 0;
-	int r;
 
-	for (size_t i = 0; i < n; i++)
-		cpu_ns += slices[i].weight.cpu_ns;
+	for (course_rewind(course); course_next(course);)
+		cpu_ns += course->slice.weight.cpu_ns;
 	if (cpu_ns > v->busiest_ns) {
 		v->busiest_ns = cpu_ns;
 		v->busiest = v->profiles;
 	}
 	v->profiles++;
-	v->weights.n = 0;
-	v->cursor_ns = v->tl.selection.query->since_ns;
-	v->total = 0;
+}
+
+static int add_thread(void *ctx, uint32_t thread, struct course *course)
+{
+	struct view *v = ctx;
+	struct json *j = &v->sink.json;
+	const struct history *h = v->tl.history;
+	const struct past_thread *t = &h->threads.at[thread];
+	int r = 0;
+
+	count_profile(v, course);
 	str_clear(&v->name);
 	timeline_process_name(h, t->process, t->image, &v->name);
 	str_puts(&v->name, " / ");
@@ -157,7 +169,10 @@ static int add_thread(void *ctx, uint32_t thread, const struct slice *slices,
 	json_string(j, v->name.at, v->name.len);
 	json_put_text(j, "unit",
 		      v->value == OUT_SAMPLES ? "none" : "nanoseconds");
-	r = add_samples(v, slices, n);
+	for (int i = 0; !r && i < 2; i++) {
+		v->weights = i;
+		r = add_samples(v, course);
+	}
 	json_put_u64(j, "startValue", 0);
 	json_put_u64(j, "endValue", v->total);
 	json_close(j, '}');
@@ -234,6 +249,5 @@ out:
 	sink_free(&v.sink);
 	str_free(&v.name);
 	texts_free(&v.stacks);
-	vec_free(&v.weights);
 	return r;
 }

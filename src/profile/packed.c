@@ -236,21 +236,36 @@ static const uint8_t *unpack(const uint8_t *at, struct slice *slice)
 	return at;
 }
 
-void packed_get(const struct packed *packed, size_t lane, uint32_t thread,
-		struct slice *ret)
+void packed_read(struct packed_reader *ret, const struct packed *packed,
+		 size_t lane, uint32_t thread)
 {
-	struct slice slice = { .thread = thread };
-	uint32_t next = packed->lanes[lane].first;
+	*ret = (struct packed_reader){ .packed = packed,
+				       .first = packed->lanes[lane].first,
+				       .thread = thread };
+	packed_rewind(ret);
+}
 
-	while (next != PACKED_NONE) {
-		const struct packed_chunk *chunk = &packed->chunks.at[next];
-		const uint8_t *at = chunk->bytes;
+void packed_rewind(struct packed_reader *reader)
+{
+	reader->next = reader->first;
+	reader->at = reader->end = NULL;
+	reader->expected = (struct slice){ .thread = reader->thread };
+}
 
-		while (at < chunk->bytes + chunk->used) {
-			at = unpack(at, &slice);
-			*ret++ = slice;
-			slice.start_ns += slice.weight.wall_ns;
-		}
-		next = chunk->next;
+bool packed_next(struct packed_reader *reader, struct slice *ret)
+{
+	const struct packed_chunk *chunk;
+
+	if (reader->at == reader->end) {
+		if (reader->next == PACKED_NONE)
+			return false;
+		chunk = &reader->packed->chunks.at[reader->next];
+		reader->next = chunk->next;
+		reader->at = chunk->bytes;
+		reader->end = chunk->bytes + chunk->used;
 	}
+	reader->at = unpack(reader->at, &reader->expected);
+	*ret = reader->expected;
+	reader->expected.start_ns += reader->expected.weight.wall_ns;
+	return true;
 }

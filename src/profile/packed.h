@@ -2,6 +2,7 @@
 #ifndef PROFILE_PACKED_H
 #define PROFILE_PACKED_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -61,8 +62,23 @@ void packed_begin(struct packed *packed, size_t from);
  * it is not between from and until. Returns 0 or -ENOMEM. */
 int packed_add(struct packed *packed, size_t lane, const struct slice *slice);
 
-/* Unpack a lane: room for its n slices in @ret, which become those of @thread. */
-void packed_get(const struct packed *packed, size_t lane, uint32_t thread,
-		struct slice *ret);
+/* On its way through a lane, as often as one likes while nothing is added. */
+struct packed_reader {
+	const struct packed *packed;
+	uint32_t first, thread;
+	uint32_t next; /* chunk, after the one that is read */
+	const uint8_t *at, *end;
+	struct slice expected;
+};
+
+/* To the first slice of @lane; slices become those of @thread. */
+void packed_read(struct packed_reader *ret, const struct packed *packed,
+		 size_t lane, uint32_t thread);
+
+/* Back to it. */
+void packed_rewind(struct packed_reader *reader);
+
+/* The next slice; false after the last. */
+bool packed_next(struct packed_reader *reader, struct slice *ret);
 
 #endif

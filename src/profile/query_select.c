@@ -175,7 +175,9 @@ static bool cut(const struct selection *s, struct slice *slice)
 	return true;
 }
 
-bool selection_wants(const struct selection *selection, struct slice *slice)
+/* Whatever its time. */
+static inline bool fits(const struct selection *selection,
+			const struct slice *slice)
 {
 	const struct query *query = selection->query;
 
@@ -184,11 +186,19 @@ bool selection_wants(const struct selection *selection, struct slice *slice)
 		return false;
 	if (!query->idle && slice->seen.run != RUN_ON_CPU)
 		return false;
-	if (query->gil && slice->seen.gil != GIL_HELD)
-		return false;
-	if (!query->since_ns && query->until_ns == UINT64_MAX)
-		return true;
-	return cut(selection, slice);
+	return !query->gil || slice->seen.gil == GIL_HELD;
+}
+
+/* Is no part of the time asked for, but all of it? */
+static bool is_whole(const struct query *query)
+{
+	return !query->since_ns && query->until_ns == UINT64_MAX;
+}
+
+bool selection_wants(const struct selection *selection, struct slice *slice)
+{
+	return fits(selection, slice) &&
+	       (is_whole(selection->query) || cut(selection, slice));
 }
 
 struct choosing {
@@ -198,6 +208,13 @@ struct choosing {
 };
 
 static int choose(void *ctx, const struct slice *slice)
+{
+	const struct choosing *c = ctx;
+
+	return fits(c->selection, slice) ? c->fn(c->ctx, slice) : 0;
+}
+
+static int choose_part(void *ctx, const struct slice *slice)
 {
 	const struct choosing *c = ctx;
 	struct slice wanted = *slice;
@@ -210,5 +227,7 @@ int selection_slices(const struct selection *selection, slice_fn fn, void *ctx)
 {
 	struct choosing c = { selection, fn, ctx };
 
-	return history_slices(selection->history, choose, &c);
+	return history_slices(selection->history,
+			      is_whole(selection->query) ? choose : choose_part,
+			      &c);
 }

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 
 #include "base/nsec.h"
-#include "profile/packed.h"
 
 /* Chunks of slices that are held at a time: 96 MiB of them. */
 #define BATCH (96 * 1024 * 1024 / PACKED_CHUNK)
@@ -52,6 +51,9 @@ int timeline_slices(struct timeline *tl, slice_fn fn, void *ctx)
 {
 	struct passing p = { .tl = tl, .fn = fn, .ctx = ctx };
 
+	/* Where stacks are as they were, there is nothing to do for each. */
+	if (filter_stacks(tl->filter) == tl->history->stacks)
+		return selection_slices(&tl->selection, fn, ctx);
 	return selection_slices(&tl->selection, pass_slice, &p);
 }
 
@@ -73,7 +75,6 @@ struct sorting {
 	struct packed packed; /* a lane for each turn */
 	struct turn *turns;   /* threads in the order in which they come */
 	uint32_t *turn_of;    /* by thread */
-	struct VEC(struct slice) slices;
 };
 
 /* The threads, those of a process together. */
@@ -107,15 +108,12 @@ static int pack_slice(void *ctx, const struct slice *slice)
 static int hand_turn(struct sorting *s, size_t turn, timeline_fn fn, void *ctx)
 {
 	uint32_t thread = s->turns[turn].thread;
-	size_t n = s->packed.lanes[turn].n;
+	struct course course;
 
-	s->slices.n = 0;
-	if (!n)
+	if (!s->packed.lanes[turn].n)
 		return 0;
-	if (!vec_reserve(&s->slices, n))
-		return -ENOMEM;
-	packed_get(&s->packed, turn, thread, s->slices.at);
-	return fn(ctx, thread, s->slices.at, n);
+	course_open(&course, &s->packed, turn, thread);
+	return fn(ctx, thread, &course);
 }
 
 int timeline_threads(struct timeline *tl, timeline_fn fn, void *ctx)
@@ -134,20 +132,40 @@ int timeline_threads(struct timeline *tl, timeline_fn fn, void *ctx)
 			r = hand_turn(&s, turn, fn, ctx);
 	}
 	packed_free(&s.packed);
-	vec_free(&s.slices);
 	free(s.turns);
 	free(s.turn_of);
 	return r;
 }
 
-uint64_t timeline_until(const struct slice *slices, size_t n, size_t i)
+void course_open(struct course *ret, const struct packed *packed, size_t lane,
+		 uint32_t thread)
 {
-	uint64_t start = slices[i].start_ns;
-	uint64_t lasts = slices[i].weight.wall_ns;
+	*ret = (struct course){ .slices = packed->lanes[lane].n };
+	packed_read(&ret->reader, packed, lane, thread);
+	course_rewind(ret);
+}
 
-	if (i + 1 < n && nsec_since(slices[i + 1].start_ns, start) < lasts)
-		lasts = nsec_since(slices[i + 1].start_ns, start);
-	return start + lasts;
+void course_rewind(struct course *course)
+{
+	packed_rewind(&course->reader);
+	course->has_next = packed_next(&course->reader, &course->next);
+}
+
+bool course_next(struct course *course)
+{
+	uint64_t start_ns, lasts_ns;
+
+	if (!course->has_next)
+		return false;
+	course->slice = course->next;
+	course->has_next = packed_next(&course->reader, &course->next);
+	start_ns = course->slice.start_ns;
+	lasts_ns = course->slice.weight.wall_ns;
+	if (course->has_next &&
+	    nsec_since(course->next.start_ns, start_ns) < lasts_ns)
+		lasts_ns = nsec_since(course->next.start_ns, start_ns);
+	course->until_ns = start_ns + lasts_ns;
+	return true;
 }
 
 bool timeline_shows(const struct timeline *tl, uint64_t at_ns)

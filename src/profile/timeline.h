@@ -13,6 +13,7 @@
 #include "profile/filter.h"
 #include "profile/history.h"
 #include "profile/out.h"
+#include "profile/packed.h"
 #include "profile/query.h"
 
 /*
@@ -106,9 +107,31 @@ void timeline_close(struct timeline *tl); /* a zeroed one is fine */
  * of stacks are those of the filter. */
 int timeline_slices(struct timeline *tl, slice_fn fn, void *ctx);
 
-/* The slices of one thread, one after the other; @n > 0. */
-typedef int (*timeline_fn)(void *ctx, uint32_t thread,
-			   const struct slice *slices, size_t n);
+/*
+ * The slices of one thread, one after the other, as often as one likes:
+ *	for (course_rewind(c); course_next(c);)
+ */
+struct course {
+	struct packed_reader reader;
+	uint64_t slices;    /* how many */
+	struct slice slice; /* the one that is looked at */
+	uint64_t until_ns;  /* the moment at which it ends: see struct slice */
+	struct slice next;  /* the one after it */
+	bool has_next;
+};
+
+/* Those of a lane. */
+void course_open(struct course *ret, const struct packed *packed, size_t lane,
+		 uint32_t thread);
+
+/* To before the first one. */
+void course_rewind(struct course *course);
+
+/* Look at the next one; false after the last. */
+bool course_next(struct course *course);
+
+/* There is at least one slice. */
+typedef int (*timeline_fn)(void *ctx, uint32_t thread, struct course *course);
 
 /*
  * Hand out each thread that has slices, those of a process together, in the
@@ -117,9 +140,6 @@ typedef int (*timeline_fn)(void *ctx, uint32_t thread,
  * room is read once more.
  */
 int timeline_threads(struct timeline *tl, timeline_fn fn, void *ctx);
-
-/* The moment at which slice @i of @n ends: see struct slice. */
-uint64_t timeline_until(const struct slice *slices, size_t n, size_t i);
 
 /* Is a moment in the time that is asked for? */
 bool timeline_shows(const struct timeline *tl, uint64_t at_ns);

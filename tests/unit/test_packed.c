@@ -39,8 +39,9 @@ static void gives_back_what_was_put_in(void **state)
 		slice_at(UINT64_MAX, 7, 0), slice_at(0, UINT64_MAX, 9),
 	};
 	const size_t n = sizeof(slices) / sizeof(*slices);
-	struct slice got[sizeof(slices) / sizeof(*slices)];
+	struct packed_reader reader;
 	struct packed packed;
+	struct slice got;
 
 	(void)state;
 	slices[1].seen.run = RUN_ON_CPU;
@@ -56,11 +57,16 @@ static void gives_back_what_was_put_in(void **state)
 		assert_int_equal(packed_add(&packed, 1, &slices[i]), 0);
 	assert_int_equal(packed.lanes[1].n, n);
 	assert_int_equal(packed.lanes[0].n, 0);
-	packed_get(&packed, 1, 42, got);
+	packed_read(&reader, &packed, 1, 42);
 	for (size_t i = 0; i < n; i++) {
-		assert_int_equal(got[i].thread, 42);
-		assert_slice(&got[i], &slices[i]);
+		assert_true(packed_next(&reader, &got));
+		assert_int_equal(got.thread, 42);
+		assert_slice(&got, &slices[i]);
 	}
+	assert_false(packed_next(&reader, &got));
+	packed_rewind(&reader);
+	assert_true(packed_next(&reader, &got));
+	assert_slice(&got, &slices[0]);
 	packed_free(&packed);
 }
 
@@ -77,17 +83,19 @@ static void fill(struct packed *packed, size_t lane, size_t n)
 
 static void assert_filled(const struct packed *packed, size_t lane, size_t n)
 {
-	struct slice got[1000];
+	struct packed_reader reader;
+	struct slice got;
 
-	assert_true(n <= sizeof(got) / sizeof(*got));
 	assert_int_equal(packed->lanes[lane].n, n);
-	packed_get(packed, lane, 0, got);
+	packed_read(&reader, packed, lane, 0);
 	for (size_t i = 0; i < n; i++) {
 		struct slice slice =
 			slice_at(i * i, i * 1000000, (uint32_t)(i * lane));
 
-		assert_slice(&got[i], &slice);
+		assert_true(packed_next(&reader, &got));
+		assert_slice(&got, &slice);
 	}
+	assert_false(packed_next(&reader, &got));
 }
 
 static void keeps_lanes_apart_over_many_chunks(void **state)

@@ -10,16 +10,15 @@
 #include "profile/timeline.h"
 
 /* What a thread was handed out as. */
-static int note_thread(void *ctx, uint32_t thread, const struct slice *slices,
-		       size_t n)
+static int note_thread(void *ctx, uint32_t thread, struct course *course)
 {
 	struct str *notes = ctx;
 
 	str_printf(notes, "%" PRIu32 ":", thread);
-	for (size_t i = 0; i < n; i++) {
-		assert_int_equal(slices[i].thread, thread);
+	while (course_next(course)) {
+		assert_int_equal(course->slice.thread, thread);
 		str_printf(notes, " %u",
-			   (unsigned)(slices[i].start_ns / PAST_MS));
+			   (unsigned)(course->slice.start_ns / PAST_MS));
 	}
 	str_puts(notes, "\n");
 	return 0;
@@ -49,12 +48,10 @@ static void hands_out_threads_whole_however_small_the_batch(void **state)
 	}
 }
 
-static int stop_at_second(void *ctx, uint32_t thread,
-			  const struct slice *slices, size_t n)
+static int stop_at_second(void *ctx, uint32_t thread, struct course *course)
 {
 	(void)ctx;
-	(void)slices;
-	(void)n;
+	(void)course;
 	return thread == 1 ? 7 : 0;
 }
 
@@ -77,10 +74,26 @@ static void ends_a_slice_where_the_next_begins(void **state)
 		{ .start_ns = 30, .weight = { .wall_ns = 5 } },
 	};
 
+	const uint64_t right_ns[] = { 10, 30, 35 };
+	struct packed packed;
+	struct course course;
+
 	(void)state;
-	assert_int_equal(timeline_until(slices, 3, 0), 10);
-	assert_int_equal(timeline_until(slices, 3, 1), 30);
-	assert_int_equal(timeline_until(slices, 3, 2), 35);
+	assert_int_equal(packed_init(&packed, 1, 10), 0);
+	for (size_t i = 0; i < 3; i++)
+		assert_int_equal(packed_add(&packed, 0, &slices[i]), 0);
+	course_open(&course, &packed, 0, 0);
+	assert_int_equal(course.slices, 3);
+	for (size_t again = 0; again < 2; again++) {
+		for (size_t i = 0; i < 3; i++) {
+			assert_true(course_next(&course));
+			assert_int_equal(course.until_ns, right_ns[i]);
+			assert_int_equal(course.has_next, i < 2);
+		}
+		assert_false(course_next(&course));
+		course_rewind(&course);
+	}
+	packed_free(&packed);
 }
 
 static void writes_fractions_exactly(void **state)
