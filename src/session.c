@@ -79,6 +79,7 @@ static int open_outside(struct forkflame *ff)
 	int r;
 
 	ff->fs.root = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	ff->fs.live = true;
 	if (ff->fs.root < 0)
 		return error_set(&ff->err, -errno, "open /proc");
 	r = loop_new(&ff->loop, &ff->err);

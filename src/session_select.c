@@ -10,6 +10,7 @@
 
 #include "base/outcome.h"
 #include "linux/denial.h"
+#include "linux/task.h"
 #include "session_internal.h"
 #include "session_tids.h"
 
@@ -108,7 +109,7 @@ static bool exe_fits(const struct forkflame *ff, const struct process *p)
 	if (!s->has_exe)
 		return true;
 	(void)snprintf(path, sizeof(path), "%d/exe", p->pid);
-	return fstatat(ff->fs.root, path, &st, 0) == 0 &&
+	return task_known(p->pid) && fstatat(ff->fs.root, path, &st, 0) == 0 &&
 	       st.st_dev == s->exe_device && st.st_ino == s->exe_inode;
 }
 

@@ -40,7 +40,7 @@ static bool is_task(const struct forkflame *ff, const struct process *p,
 	if (known_thread(ff, p, tid))
 		return true;
 	(void)snprintf(path, sizeof(path), "%d/task/%d", p->pid, tid);
-	return fstatat(ff->fs.root, path, &st, 0) == 0;
+	return task_known(tid) && fstatat(ff->fs.root, path, &st, 0) == 0;
 }
 
 static void find_nested(struct forkflame *ff, struct process *p)

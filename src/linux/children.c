@@ -21,6 +21,7 @@
 #include "base/nsec.h"
 #include "base/outcome.h"
 #include "linux/clock.h"
+#include "linux/procfs_read.h"
 
 #define SCAN_WHOLE 64
 
@@ -107,7 +108,8 @@ static struct image image_of(const struct children *c,
 		image.stack_start = 0;
 	/* Not procfs_exe: it is compared with nothing but itself. */
 	(void)snprintf(path, sizeof(path), "%d/exe", (int)stat->pid);
-	if (fstatat(c->fs->root, path, &exe, 0) == 0) {
+	if (!procfs_gone(c->fs, stat->pid) &&
+	    fstatat(c->fs->root, path, &exe, 0) == 0) {
 		image.device = exe.st_dev;
 		image.inode = exe.st_ino;
 	}

@@ -106,6 +106,8 @@ int procfs_stat(const struct procfs *fs, pid_t pid, struct proc_stat *ret,
 	size_t len;
 	int r;
 
+	if (procfs_gone(fs, pid))
+		return OUT_GONE;
 	(void)snprintf(path, sizeof(path), "%d/stat", (int)pid);
 	r = procfs_read_once(fs, path, text, sizeof(text), &len, err);
 	if (r)
@@ -208,6 +210,8 @@ int procfs_tids(const struct procfs *fs, pid_t pid, struct proc_tids *ret,
 	char path[PROCFS_PATH];
 	int r;
 
+	if (procfs_gone(fs, pid))
+		return OUT_GONE;
 	(void)snprintf(path, sizeof(path), "%d/task", (int)pid);
 	r = read_numbers(fs, path, ret, err);
 	/* It went between the open and the read. */
@@ -225,6 +229,8 @@ int procfs_children(const struct procfs *fs, pid_t pid, pid_t tid,
 	int r;
 
 	ret->n = 0;
+	if (procfs_gone(fs, tid))
+		return OUT_GONE;
 	(void)snprintf(path, sizeof(path), "%d/task/%d/children", (int)pid,
 		       (int)tid);
 	r = procfs_read_all(fs, path, &text, CHILDREN_MAX, err);
@@ -232,7 +238,8 @@ int procfs_children(const struct procfs *fs, pid_t pid, pid_t tid,
 		/* Or is it the file that does not exist? */
 		(void)snprintf(path, sizeof(path), "%d/task/%d", (int)pid,
 			       (int)tid);
-		if (fstatat(fs->root, path, &st, 0) == 0)
+		if (!procfs_gone(fs, tid) &&
+		    fstatat(fs->root, path, &st, 0) == 0)
 			r = -ENOENT;
 	}
 	if (r || text.len == 0)
@@ -269,6 +276,8 @@ int procfs_command(const struct procfs *fs, pid_t pid, struct str *to,
 	size_t len;
 	int r;
 
+	if (procfs_gone(fs, pid))
+		return OUT_GONE;
 	(void)snprintf(path, sizeof(path), "%d/cmdline", (int)pid);
 	r = procfs_read(fs, path, text, sizeof(text), &len, err);
 	if (r)
@@ -332,6 +341,8 @@ int procfs_tracer(const struct procfs *fs, pid_t pid, pid_t *ret_tracer,
 	size_t len;
 	int r;
 
+	if (procfs_gone(fs, pid))
+		return OUT_GONE;
 	(void)snprintf(path, sizeof(path), "%d/status", (int)pid);
 	r = procfs_read(fs, path, text, sizeof(text), &len, err);
 	if (r)
@@ -357,6 +368,8 @@ int procfs_inner_tid(const struct procfs *fs, pid_t pid, pid_t tid,
 	size_t len;
 	int r;
 
+	if (procfs_gone(fs, tid))
+		return OUT_GONE;
 	(void)snprintf(path, sizeof(path), "%d/task/%d/status", (int)pid,
 		       (int)tid);
 	r = procfs_read(fs, path, text, sizeof(text), &len, err);

@@ -21,6 +21,11 @@
  */
 struct procfs {
 	int root; /* O_PATH or O_DIRECTORY fd; the caller owns it */
+	/*
+	 * It is the kernel's own: what the kernel has no task of (any more) is
+	 * OUT_GONE without a look, which may take very long (linux/task.h).
+	 */
+	bool live;
 };
 
 struct proc_stat {

@@ -136,6 +136,8 @@ int procfs_maps(const struct procfs *fs, pid_t pid, struct proc_maps *ret,
 	struct str text = { 0 };
 	int r;
 
+	if (procfs_gone(fs, pid))
+		return OUT_GONE;
 	(void)snprintf(path, sizeof(path), "%d/maps", (int)pid);
 	r = procfs_read_all(fs, path, &text, MAPS_MAX, err);
 	if (r)
@@ -225,6 +227,8 @@ int procfs_exe(const struct procfs *fs, pid_t pid, uint64_t *ret_device,
 	struct stat st;
 	int fd;
 
+	if (procfs_gone(fs, pid))
+		return OUT_GONE;
 	(void)snprintf(path, sizeof(path), "%d/exe", (int)pid);
 	if (fstatat(fs->root, path, &st, 0))
 		return procfs_failed(errno, path, err);
@@ -274,6 +278,8 @@ int procfs_open_map(const struct procfs *fs, pid_t pid,
 	int rooted_fd = -ENOENT;
 	int fd;
 
+	if (procfs_gone(fs, pid))
+		return -ENOENT;
 	(void)snprintf(number, sizeof(number), "%d/map_files/%llx-%llx",
 		       (int)pid, (unsigned long long)map->start,
 		       (unsigned long long)map->end);

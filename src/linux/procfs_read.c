@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/outcome.h"
+#include "linux/task.h"
 
 int procfs_failed(int number, const char *path, struct error *err)
 {
@@ -20,6 +21,11 @@ int procfs_failed(int number, const char *path, struct error *err)
 	default:
 		return error_set(err, -number, "read /proc/%s", path);
 	}
+}
+
+bool procfs_gone(const struct procfs *fs, pid_t tid)
+{
+	return fs->live && !task_known(tid);
 }
 
 /* Bytes read, 0 at the end, -1 with errno: a read that signals do not break. */

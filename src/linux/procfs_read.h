@@ -20,6 +20,12 @@
 int procfs_failed(int number, const char *path, struct error *err);
 
 /*
+ * Not to be looked up: the kernel has no such task. To be asked right before the
+ * look, and before each one; see task_known.
+ */
+bool procfs_gone(const struct procfs *fs, pid_t tid);
+
+/*
  * Read a file of /proc to its end or to @room bytes, whichever is first. A read
  * gives what it gives: a file is not cut there. Returns as procfs.h says.
  */

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/ioctl.h>
@@ -49,6 +50,12 @@ static inline bool task_ended(int pidfd)
 static inline bool task_there(pid_t pid, pid_t tid)
 {
 	return syscall(SYS_tgkill, pid, tid, 0) == 0 || errno != ESRCH;
+}
+
+/* The same of a number of a process, or of a thread of whichever process. */
+static inline bool task_known(pid_t tid)
+{
+	return kill(tid, 0) == 0 || errno != ESRCH;
 }
 
 /*

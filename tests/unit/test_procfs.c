@@ -120,6 +120,22 @@ static void says_gone_of_one_who_is_not_there(void **state)
 	str_free(&text);
 }
 
+/* Above any pid_max. */
+#define NOBODY 2147483000
+
+static void looks_up_nothing_of_a_task_that_the_kernel_has_not(void **state)
+{
+	const struct fakeproc *fake = *state;
+	struct procfs fs = fake->fs;
+	struct proc_stat stat;
+
+	fakeproc_text(fake, "2147483000/stat",
+		      FAKEPROC_STAT("2147483000", "x", "S", "7", "12345"));
+	assert_int_equal(procfs_stat(&fs, NOBODY, &stat, NULL), 0);
+	fs.live = true;
+	assert_int_equal(procfs_stat(&fs, NOBODY, &stat, NULL), OUT_GONE);
+}
+
 static void names_the_file_that_it_does_not_understand(void **state)
 {
 	const struct fakeproc *fake = *state;
@@ -344,6 +360,7 @@ int main(void)
 		cmocka_unit_test(takes_no_stat_line_that_was_cut),
 		cmocka_unit_test(takes_no_stat_line_with_numbers_that_are_none),
 		WITH_FAKE(says_gone_of_one_who_is_not_there),
+		WITH_FAKE(looks_up_nothing_of_a_task_that_the_kernel_has_not),
 		WITH_FAKE(names_the_file_that_it_does_not_understand),
 		WITH_FAKE(lists_processes_and_leaves_out_what_vanished),
 		WITH_FAKE(
