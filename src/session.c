@@ -135,6 +135,7 @@ void forkflame_free(struct forkflame *ff)
 	prefetch_free(ff->prefetch);
 	strtab_free(ff->strings);
 	vec_free(&ff->roots);
+	vec_free(&ff->adopted);
 	vec_free(&ff->looked);
 	vec_free(&ff->procs);
 	vec_free(&ff->processes);
@@ -245,7 +246,7 @@ static uint64_t next_moment(const struct forkflame *ff)
 		at = session_todo_ns(ff);
 	if (source_look_ns(ff) < at)
 		at = source_look_ns(ff);
-	if (ff->listener && ff->reconcile_ns < at)
+	if (ff->reconcile_ns < at)
 		at = ff->reconcile_ns;
 	if (ff->rescan && ff->rescan_ns < at)
 		at = ff->rescan_ns;

@@ -97,11 +97,19 @@ static int follow_changes(struct forkflame *ff)
 	return r;
 }
 
+static void tell_event(struct forkflame *ff, const struct event *event)
+{
+	struct event own = *event;
+
+	kin_event(ff, &own);
+	(void)proctree_event(ff->tree, &own);
+}
+
 static int take_event(struct forkflame *ff, const struct event *event)
 {
 	int r;
 
-	(void)proctree_event(ff->tree, event);
+	tell_event(ff, event);
 	r = follow_changes(ff);
 	/* No member of ours forked it: the listener did not know better. */
 	if (ff->listener && event->kind == EVENT_FORK &&
@@ -138,6 +146,8 @@ static int gather_events(struct forkflame *ff, struct events *to)
 {
 	struct event event;
 
+	if (ff->children)
+		return children_look(ff->children, clock_now(), to);
 	if (!ff->listener)
 		return 0;
 	(void)listener_drain(ff->listener, NSEC_PER_SEC);
@@ -152,7 +162,7 @@ static void tell_tree(struct forkflame *ff, const struct events *events,
 {
 	for (size_t i = 0; i < events->n; i++)
 		if (!again || events->at[i].kind != EVENT_LOST)
-			(void)proctree_event(ff->tree, &events->at[i]);
+			tell_event(ff, &events->at[i]);
 }
 
 /* A snapshot as the tree wants it. */
@@ -177,11 +187,12 @@ static struct snapshot snapshot_begin(bool first)
 	};
 }
 
-static bool snapshot_add(struct snapshot *s, const struct proc_stat *stat)
+static bool snapshot_add(struct snapshot *s, const struct proc_stat *stat,
+			 pid_t parent)
 {
 	struct procstat proc = {
 		.pid = stat->pid,
-		.parent = stat->parent,
+		.parent = parent,
 		.start = stat->start,
 		.born_ns = nsec_since(stat->start * s->tick_ns, s->boot_ns),
 	};
@@ -262,11 +273,16 @@ static void find_missed_execs(struct forkflame *ff,
 static int snapshot_add_all(struct forkflame *ff, struct snapshot *s,
 			    const struct proc_stats *stats)
 {
-	for (size_t i = 0; i < stats->n; i++)
+	struct kin kin = { 0 };
+	int r = kin_gather(ff, stats, &kin);
+
+	for (size_t i = 0; r == 0 && i < stats->n; i++)
 		if (select_sees(ff, &stats->at[i]) &&
-		    !snapshot_add(s, &stats->at[i]))
-			return -ENOMEM;
-	return 0;
+		    !snapshot_add(s, &stats->at[i],
+				  kin_parent(ff, &kin, &stats->at[i])))
+			r = -ENOMEM;
+	kin_free(&kin);
+	return r;
 }
 
 int session_rescan(struct forkflame *ff)
@@ -277,6 +293,9 @@ int session_rescan(struct forkflame *ff)
 
 	hear_all(ff);
 	s = snapshot_begin(false);
+	/* Who looks has not missed those who came since. */
+	if (ff->children)
+		s.young_ns = YOUNG_NS;
 	r = procfs_snapshot(&ff->fs, &stats, &ff->err);
 	if (r == 0)
 		r = snapshot_add_all(ff, &s, &stats);
@@ -306,6 +325,7 @@ static int refresh(struct forkflame *ff, struct proc_stat *stat)
 static int reconcile(struct forkflame *ff)
 {
 	bool whole = ff->reconciled++ % RECONCILE_WHOLE == 0;
+	struct kin kin = { 0 };
 	struct snapshot s;
 	int r;
 
@@ -314,17 +334,21 @@ static int reconcile(struct forkflame *ff)
 	s.young_ns = YOUNG_NS;
 	r = !whole ? procfs_update(&ff->fs, &ff->procs, &ff->err)
 		   : procfs_snapshot(&ff->fs, &ff->procs, &ff->err);
+	if (r == 0)
+		r = kin_gather(ff, &ff->procs, &kin);
 	for (size_t i = 0; r == 0 && i < ff->procs.n; i++) {
 		if (!select_sees(ff, &ff->procs.at[i]) ||
 		    refresh(ff, &ff->procs.at[i]) != 0)
 			continue; /* gone since, or not to be had */
-		if (!snapshot_add(&s, &ff->procs.at[i]))
+		if (!snapshot_add(&s, &ff->procs.at[i],
+				  kin_parent(ff, &kin, &ff->procs.at[i])))
 			r = -ENOMEM;
 	}
 	if (r == 0)
 		r = snapshot_tell(ff, &s);
 	if (r == 0 && whole)
 		find_missed_execs(ff, &ff->procs);
+	kin_free(&kin);
 	vec_free(&s.procs);
 	return r;
 }
@@ -335,7 +359,7 @@ int session_reconcile(struct forkflame *ff, uint64_t now_ns)
 	uint64_t cost_ns;
 	int r = rescan_if_due(ff, now_ns);
 
-	if (r < 0 || !ff->listener || now_ns < ff->reconcile_ns)
+	if (r < 0 || now_ns < ff->reconcile_ns)
 		return r;
 	r = reconcile(ff);
 	cost_ns = nsec_since(clock_now(), now_ns);

@@ -242,6 +242,7 @@ struct process {
 	uint64_t moved_tick;   /* and when it was last found changed */
 	/* Where its code and its stack begin: an exec moves them. 0: not known. */
 	uint64_t code_start, stack_start;
+	bool own_image; /* an exec in this run made it, maybe that of an ancestor */
 	uint32_t execs;   /* that the tree told of */
 	uint64_t exec_ns; /* of the EXEC that is still to be followed; 0: none */
 	uint64_t born_ns, image_ns; /* birth of process, of its present image */
@@ -352,6 +353,7 @@ struct forkflame {
 	struct proctree *tree;
 	struct VEC(struct proc_stat) roots; /* processes that were asked for */
 	bool everybody; /* all were; roots are more of them */
+	struct VEC(pid_t) adopted; /* see session_kin.c: those who live */
 	struct selection selection;
 	uint64_t wanted;  /* living members that are not too deep */
 	uint64_t denials; /* refusals that were told */
@@ -480,6 +482,35 @@ int session_reconcile(struct forkflame *ff, uint64_t now_ns);
 
 /* Take in the roots that were asked for, and their descendants. */
 int session_scan_roots(struct forkflame *ff);
+
+/* session_kin.c: members whose parent, for the kernel, is a stranger. */
+
+/* An image by which a copy is known. */
+struct kin_image {
+	uint64_t code_start, stack_start;
+	pid_t pid;      /* who is taken for the parent of a copy */
+	pid_t beside;   /* only a child of this one is meant; 0: any */
+	uint64_t start; /* and not an older one */
+};
+struct kin {
+	struct VEC(struct kin_image) images;
+	struct map by_image;
+};
+
+/* A FORK that names us as the parent names who it can have been instead. */
+void kin_event(struct forkflame *ff, struct event *event);
+
+/* One that we are the parent of is let go, if @pid is such a one. */
+void kin_left(struct forkflame *ff, pid_t pid);
+
+/* By what members are known in a snapshot; for kin_parent. 0 or -ENOMEM. */
+int kin_gather(const struct forkflame *ff, const struct proc_stats *stats,
+	       struct kin *ret);
+void kin_free(struct kin *kin);
+
+/* The parent of one in the snapshot: as the kernel has it, or as it must have been. */
+pid_t kin_parent(struct forkflame *ff, const struct kin *kin,
+		 const struct proc_stat *stat);
 
 /* session_todo.c: what has to be done a little later. Without memory a todo is
  * dropped: the regular tick has to do. */

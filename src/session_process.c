@@ -225,6 +225,11 @@ int process_join(struct forkflame *ff, const struct member *m)
 	source_follow(ff, p, forked);
 	p->started = p->pid == ff->command && !ff->running;
 	find_image_place(ff, p, forked ? parent : NULL);
+	p->own_image = parent &&
+		       (p->code_start == parent->code_start &&
+					p->stack_start == parent->stack_start
+				? parent->own_image
+				: m->born_seen);
 	if (!forked) {
 		/* What it used before we came is not ours to account for. */
 		leader.tid = p->pid;
@@ -276,6 +281,7 @@ static int follow_exec(struct forkflame *ff, struct process *p,
 	if (thread_account(ff, &leader, &account) == 0)
 		p->image_cpu_ns = account.cpu_ns;
 	find_image_place(ff, p, NULL);
+	p->own_image = true;
 	p->image_ns = time_ns;
 	p->met = false;
 	p->fork_tid = 0;
@@ -410,6 +416,7 @@ void process_leave(struct forkflame *ff, struct process *p,
 	}
 	record_process_end(ff, p, m->left_ns);
 	watch_leave(ff, p);
+	kin_left(ff, p->pid);
 }
 
 void process_gone(struct forkflame *ff, struct process *p)

@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "linux/clock.h"
 #include "linux/cnproc.h"
@@ -209,7 +210,12 @@ int source_settle(struct forkflame *ff, pid_t command)
 		r = look_instead(ff);
 	if (!ff->events_reason[0] && ff->options.events)
 		add_reason(ff, "asked for");
-	return r;
+	/* What the command makes with CLONE_PARENT is a child of ours. */
+	if (r == 0 && command && ff->listener)
+		listener_follow(ff->listener, getpid());
+	if (r == 0 && command && ff->children)
+		r = children_watch(ff->children, getpid());
+	return r < 0 ? r : 0;
 }
 
 int source_look(struct forkflame *ff, uint64_t now_ns)

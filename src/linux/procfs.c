@@ -7,6 +7,7 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/personality.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -22,6 +23,7 @@
 /* Of FIELD_FLAGS: PF_KTHREAD. */
 #define FLAG_KERNEL 0x00200000
 #define CHILDREN_MAX (64 << 20)
+#define NUMBER_MAX 32
 
 /* The fields of stat that come after the name; the state is the third. */
 enum {
@@ -355,6 +357,27 @@ int procfs_tracer(const struct procfs *fs, pid_t pid, pid_t *ret_tracer,
 	*ret_tracer = tracer;
 	*ret_uid = (uid_t)uid;
 	return 0;
+}
+
+bool procfs_has_random_addresses(const struct procfs *fs, pid_t pid)
+{
+	char path[PROCFS_PATH];
+	char text[NUMBER_MAX];
+	uint64_t personality;
+	struct scan s;
+	size_t len;
+
+	if (procfs_gone(fs, pid) ||
+	    procfs_read(fs, "sys/kernel/randomize_va_space", text, sizeof(text),
+			&len, NULL) ||
+	    !len || text[0] == '0')
+		return false;
+	(void)snprintf(path, sizeof(path), "%d/personality", (int)pid);
+	if (procfs_read(fs, path, text, sizeof(text), &len, NULL))
+		return false;
+	s = (struct scan){ text, text + len };
+	return scan_number(&s, 16, &personality) &&
+	       !(personality & ADDR_NO_RANDOMIZE);
 }
 
 int procfs_inner_tid(const struct procfs *fs, pid_t pid, pid_t tid,

@@ -144,6 +144,12 @@ int procfs_open_map(const struct procfs *fs, pid_t pid,
 int procfs_inner_tid(const struct procfs *fs, pid_t pid, pid_t tid,
 		     pid_t *ret_inner, bool *ret_nested, struct error *err);
 
+/*
+ * Are the addresses of its mappings random with each exec? Where that cannot be
+ * told, they are not.
+ */
+bool procfs_has_random_addresses(const struct procfs *fs, pid_t pid);
+
 /* Who traces it: TracerPid of its status; 0 nobody. And its real uid. */
 int procfs_tracer(const struct procfs *fs, pid_t pid, pid_t *ret_tracer,
 		  uid_t *ret_uid, struct error *err);

@@ -21,7 +21,8 @@
  * A process joins when it is added as a root, when a member forks it, or when a
  * snapshot shows it with a member as its parent. A snapshot cannot tell of a
  * daemon whose parent has gone: only events can. Neither can tell of a child
- * that a root made with CLONE_PARENT: it is the child of the root's parent.
+ * that a root made with CLONE_PARENT: it is the child of the root's parent. Who
+ * knows better puts the right parent in.
  *
  * Invariants:
  *  1. At most one member that has not left has a given pid.

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """The tree keeps the parent of birth: for a fork from a worker thread, for an
-orphan and its child. Nothing from outside the tree is taken in."""
+orphan and its child, for what the root makes with CLONE_PARENT. Nothing from outside
+the tree is taken in."""
 import fflive
 from fflive import expect
 
@@ -37,5 +38,69 @@ def tree_is_kept_by_birth(python):
         run.check_span(name)
 
 
+def check_siblings(run, root, parents):
+    """@parents: of those who must be members, by role."""
+    pids = dict(pids_of(run.truth), root=root)
+    if "program" not in parents:
+        pids.pop("program", None)
+    expect({one["pid"] for one in run.stats["members"]} == set(pids.values()) ==
+           set(run.pids()), "of %s: %s", pids, run.stats["members"])
+    for child, parent in parents.items():
+        seen = run.member(pids[child])["parent"]
+        expect(seen == pids[parent], "parent of %s: expected %s (%d), saw %s",
+               child, parent, pids[parent], seen)
+
+
+FAMILY = {"copy": "root", "child_of_copy": "copy", "program": "root"}
+
+
+def siblings_of_the_root_are_its_children(source):
+    run = fflive.run(["--events=" + source],
+                     [fflive.newest(), fflive.program("siblings.py"), 1])
+    if run.stats is None and source in run.stderr:
+        raise fflive.Skip(run.stderr.splitlines()[0])
+    fflive.check_run(run)
+    check_siblings(run, run.roles("root")[0], FAMILY)
+    expect(run.stats["found_late"] == 0, "found late: %s",
+           run.stats["found_late"])
+    for name in FAMILY:
+        run.check_span(name)
+        member = run.member(run.spans(name)[0]["pid"])
+        expect(member["status"] == 0, "its end: %s", member)
+
+
+def siblings_are_found_by_who_attaches(source):
+    """Copies by their addresses; what becomes another program only by perf."""
+    command = [fflive.newest(), fflive.program("siblings.py"), "2.5"]
+    family = dict(FAMILY)
+    if source != "perf":
+        del family["program"]
+    with fflive.Target(command) as target, fflive.Target(command) as stranger:
+        run = fflive.run(["--events=" + source, "-p", target.pid])
+        if run.stats is None and source in run.stderr:
+            raise fflive.Skip(run.stderr.splitlines()[0])
+        run.truth = target.truth()
+        strangers = set(pids_of(stranger.truth()).values())
+    fflive.check_run(run)
+    check_siblings(run, target.pid, family)
+    expect(not strangers & {one["pid"] for one in run.stats["members"]},
+           "strangers taken in")
+    for name in ("copy", "child_of_copy"):
+        right = run.spans(name)[0]["end"] - run.spans(name)[0]["begin"]
+        expect(run.weigh(function=name) > .25 * right, "%s: %.2f of %.2f s", name,
+               run.weigh(function=name), right)
+
+
+def by_each_source(test):
+    def of(source):
+        def by_source():
+            test(source)
+        by_source.__name__ = "%s: %s" % (source, test.__name__)
+        return by_source
+    return [of(source) for source in ("connector", "perf", "children", "scan")]
+
+
 if __name__ == "__main__":
-    fflive.main([tree_is_kept_by_birth])
+    fflive.main([tree_is_kept_by_birth],
+                by_each_source(siblings_of_the_root_are_its_children) +
+                by_each_source(siblings_are_found_by_who_attaches))

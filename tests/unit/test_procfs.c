@@ -120,6 +120,22 @@ static void says_gone_of_one_who_is_not_there(void **state)
 	str_free(&text);
 }
 
+static void tells_whether_addresses_are_random(void **state)
+{
+	const struct fakeproc *fake = *state;
+
+	fakeproc_text(fake, "42/personality", "00000000\n");
+	assert_false(procfs_has_random_addresses(&fake->fs, 42));
+	fakeproc_text(fake, "sys/kernel/randomize_va_space", "2\n");
+	assert_true(procfs_has_random_addresses(&fake->fs, 42));
+	fakeproc_text(fake, "42/personality", "00040000\n");
+	assert_false(procfs_has_random_addresses(&fake->fs, 42));
+	assert_false(procfs_has_random_addresses(&fake->fs, 43));
+	fakeproc_text(fake, "42/personality", "00000000\n");
+	fakeproc_text(fake, "sys/kernel/randomize_va_space", "0\n");
+	assert_false(procfs_has_random_addresses(&fake->fs, 42));
+}
+
 /* Above any pid_max. */
 #define NOBODY 2147483000
 
@@ -360,6 +376,7 @@ int main(void)
 		cmocka_unit_test(takes_no_stat_line_that_was_cut),
 		cmocka_unit_test(takes_no_stat_line_with_numbers_that_are_none),
 		WITH_FAKE(says_gone_of_one_who_is_not_there),
+		WITH_FAKE(tells_whether_addresses_are_random),
 		WITH_FAKE(looks_up_nothing_of_a_task_that_the_kernel_has_not),
 		WITH_FAKE(names_the_file_that_it_does_not_understand),
 		WITH_FAKE(lists_processes_and_leaves_out_what_vanished),
