@@ -105,7 +105,7 @@ static void text_process(const struct forkflame *ff, const struct process *p,
 	const struct image *image = process_image(p);
 
 	str_printf(to, "Process %d: ", p->pid);
-	text_id(ff, to, image->command);
+	text_id(ff, to, process_command(p));
 	str_puts(to, "\n");
 	if (image->verdict == VERDICT_SAMPLED)
 		str_puts(to, "Python");
@@ -195,7 +195,7 @@ static void json_process(const struct forkflame *ff, const struct process *p,
 		json_text(j, NULL);
 	else
 		json_u64(j, (uint64_t)process_at(ff, p->parent)->pid);
-	json_id(ff, j, "command", image->command);
+	json_id(ff, j, "command", process_command(p));
 	if (image->python) {
 		json_id(ff, j, "python", image->python);
 	} else {

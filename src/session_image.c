@@ -83,6 +83,8 @@ int process_add_image(struct forkflame *ff, struct process *p)
 	p->probes = 0;
 	p->active_interp = 0;
 	p->sampling = false;
+	p->title = 0;
+	p->title_due_ns = 0;
 	/* Whoever execs becomes the leader, and is alone. */
 	p->reader = 0;
 	p->leaderless = false;
@@ -98,6 +100,7 @@ void process_begin_sampling(struct forkflame *ff, struct process *p)
 			      .step_ns = YOUNG_STEP_NS };
 
 	watch_python(ff, p);
+	session_watch_title(ff, p);
 	if (ff->watch.write)
 		return;
 	p->sampling = true;
@@ -208,7 +211,7 @@ static void say_unknown(struct forkflame *ff, const struct process *p,
 
 	if (is_told(ff, process_image(p)->python))
 		return;
-	command = strtab_get(ff->strings, process_image(p)->command, &len);
+	command = strtab_get(ff->strings, process_command(p), &len);
 	str_printf(&line, "process %d (", p->pid);
 	str_escape(&line, command, len < 80 ? len : 80, "");
 	str_printf(&line,

@@ -226,8 +226,12 @@ struct process {
 	uint32_t image_first; /* 1 when the inherited one was only on its way to exec */
 	uint32_t rec_image; /* number of the present one; RECORD_NONE: not told */
 	uint32_t rec_python; /* the version that was told of it */
-	struct place place;  /* as its parent's, for one that was forked */
-	uint32_t cgroup;     /* string id */
+	uint32_t title; /* string id: what it wrote over its arguments; 0: nothing */
+	unsigned titles;    /* how many it has had */
+	uint64_t title_ns;  /* when that was last looked at */
+	uint64_t title_due_ns; /* of the TODO_TITLE that counts; 0: none */
+	struct place place; /* as its parent's, for one that was forked */
+	uint32_t cgroup;    /* string id */
 	struct VEC(struct thread *) threads;
 	size_t interps; /* how many have thread states, at the last walk */
 	uint64_t active_interp; /* where names were last looked for, when, ... */
@@ -294,13 +298,14 @@ enum todo_kind {
 	TODO_YOUNG,  /* sample a process that was born a moment ago */
 	TODO_LEAVE,  /* its pidfd said it has gone and no EXIT event came */
 	TODO_FORGET, /* it has left: the tree need not know it any more */
+	TODO_TITLE,  /* see what it calls itself by now */
 };
 
 struct todo {
 	uint64_t at_ns;
 	uint32_t serial;
 	enum todo_kind kind;
-	uint64_t step_ns; /* TODO_YOUNG: until the next */
+	uint64_t step_ns; /* TODO_YOUNG, TODO_TITLE: until the next */
 };
 
 /* Which file it is, and that it was not changed since. */
@@ -352,7 +357,7 @@ struct forkflame {
 	/* The tree. */
 	struct proctree *tree;
 	struct VEC(struct proc_stat) roots; /* processes that were asked for */
-	bool everybody; /* all were; roots are more of them */
+	bool everybody;            /* all were; roots are more of them */
 	struct VEC(pid_t) adopted; /* see session_kin.c: those who live */
 	struct selection selection;
 	uint64_t wanted;  /* living members that are not too deep */
@@ -581,6 +586,12 @@ static inline const struct runtime *seat_runtime(const struct thread *t,
 	return seat->second ? &image->second_rt : &image->rt;
 }
 
+/* What it is called: its title, or the command line that it was started with. */
+static inline uint32_t process_command(const struct process *p)
+{
+	return p->title ? p->title : process_image(p)->command;
+}
+
 /* That of its thread states that it runs in, by the newest reading. */
 static inline struct seat *thread_entered(struct thread *t)
 {
@@ -674,6 +685,9 @@ void thread_look_around(struct forkflame *ff, struct thread *t,
 /* Tell the present image of @p, unless it was told, or is not known for good. */
 void record_image(struct forkflame *ff, struct process *p);
 
+/* Tell its title, if its image has been told. */
+void record_title(struct forkflame *ff, struct process *p);
+
 /* A slice of a thread's life. */
 void record_slice(struct forkflame *ff, struct thread *t,
 		  const struct charge *charge);
@@ -699,7 +713,19 @@ int session_flush(struct forkflame *ff, bool end);
 /* The last words. Returns likewise. */
 int session_end_recording(struct forkflame *ff);
 
-/* session_names.c: what threads are called. */
+/* session_names.c: what threads and processes are called. */
+
+/*
+ * A Python may write a title over its arguments whenever it likes (setproctitle):
+ * look from now on, more and more seldom; and now, if it has not just been done.
+ */
+void session_watch_title(struct forkflame *ff, struct process *p);
+void session_look_at_title(struct forkflame *ff, struct process *p,
+			   uint64_t now_ns);
+
+/* TODO_TITLE. */
+void session_title_todo(struct forkflame *ff, struct process *p,
+			struct todo todo, uint64_t now_ns);
 
 /*
  * The name that the program gave the thread (threading.Thread.name); where that

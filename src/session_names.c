@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "base/nsec.h"
 #include "linux/clock.h"
 #include "linux/task.h"
 #include "python/threadname.h"
@@ -11,7 +12,7 @@
 #include "session_tids.h"
 
 /*
- * What a thread is called: by the program, else by the kernel. It is asked seldom,
+ * What threads and processes are called: by the program, else by the kernel. It is asked seldom,
  * and never while a thread is held: a name is some twenty reads.
  */
 
@@ -83,4 +84,84 @@ void session_thread_name(struct forkflame *ff, struct thread *t, struct str *to)
 		found = name_in(ff, t, &t->seat, to);
 	if (!found)
 		kernel_name(ff, t, to);
+}
+
+/* A title is looked for after this time, and after three times as long, ... */
+#define TITLE_STEP_NS (100 * NSEC_PER_MSEC)
+#define TITLE_STEP_MAX_NS (60 * NSEC_PER_SEC)
+
+/*
+ * Where the kernel tells of a new name, at once, but for one who changes it all the
+ * time: then no sooner than this after the last look, twice that after two changes,
+ * and so on.
+ */
+#define TITLE_REST_NS (20 * NSEC_PER_MSEC)
+#define TITLE_REST_DOUBLES 8
+
+/* Has it become another program, of which the news has not been followed yet? */
+static bool is_another_program(const struct forkflame *ff,
+			       const struct process *p)
+{
+	struct proc_stat stat;
+
+	return procfs_stat(&ff->fs, p->pid, &stat, NULL) != 0 ||
+	       (stat.code_start > 1 && p->code_start &&
+		(stat.code_start != p->code_start ||
+		 stat.stack_start != p->stack_start));
+}
+
+static void read_title(struct forkflame *ff, struct process *p)
+{
+	struct str text = { 0 };
+	uint32_t id = STRTAB_NONE;
+
+	if (procfs_arguments(&ff->fs, p->pid, &text, NULL) == 0 && text.len)
+		id = strtab_id(ff->strings, text.at, text.len);
+	str_free(&text);
+	if (id == STRTAB_NONE || id == process_command(p) ||
+	    is_another_program(ff, p))
+		return;
+	p->title = id;
+	p->titles++;
+	record_title(ff, p);
+}
+
+void session_look_at_title(struct forkflame *ff, struct process *p,
+			   uint64_t now_ns)
+{
+	unsigned doubles = p->titles < TITLE_REST_DOUBLES ? p->titles
+							  : TITLE_REST_DOUBLES;
+
+	if (p->exec_ns || p->left ||
+	    now_ns < p->title_ns + (TITLE_REST_NS << doubles))
+		return;
+	p->title_ns = now_ns;
+	read_title(ff, p);
+}
+
+void session_watch_title(struct forkflame *ff, struct process *p)
+{
+	struct todo todo = { .at_ns = clock_now() + TITLE_STEP_NS,
+			     .serial = p->serial,
+			     .kind = TODO_TITLE,
+			     .step_ns = TITLE_STEP_NS };
+
+	if (p->title_due_ns)
+		return;
+	p->title_due_ns = todo.at_ns;
+	session_todo_put(ff, todo);
+}
+
+void session_title_todo(struct forkflame *ff, struct process *p,
+			struct todo todo, uint64_t now_ns)
+{
+	/* Of an image before this one. */
+	if (todo.at_ns != p->title_due_ns)
+		return;
+	session_look_at_title(ff, p, now_ns);
+	todo.step_ns *= 3;
+	if (todo.step_ns > TITLE_STEP_MAX_NS)
+		todo.step_ns = TITLE_STEP_MAX_NS;
+	todo.at_ns = p->title_due_ns = now_ns + todo.step_ns;
+	session_todo_put(ff, todo);
 }

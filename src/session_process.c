@@ -189,6 +189,40 @@ static void find_image_place(struct forkflame *ff, struct process *p,
 	}
 }
 
+/*
+ * One that we were not there to see forked, a copy of its parent, is not called as
+ * that one is: what differs is a title.
+ */
+static void find_title(struct forkflame *ff, struct process *p,
+		       const struct process *parent)
+{
+	struct image *image = process_image(p);
+
+	if (!parent || !p->code_start || p->code_start != parent->code_start ||
+	    p->stack_start != parent->stack_start || !image->command ||
+	    image->command == process_image(parent)->command ||
+	    !procfs_has_random_addresses(&ff->fs, p->pid))
+		return;
+	p->title = image->command;
+	image->command = process_image(parent)->command;
+}
+
+/* Whose birth nobody saw, or whose image is not known from its parent. */
+static void join_found(struct forkflame *ff, struct process *p,
+		       const struct member *m, const struct process *parent)
+{
+	struct sched_account account = { 0 };
+	struct thread leader = { .process = p, .tid = p->pid, .schedstat = -1 };
+
+	find_title(ff, p, parent);
+	/* What it used before we came is not ours to account for. */
+	if (thread_account(ff, &leader, &account) == 0 && !p->started)
+		p->image_cpu_ns = account.cpu_ns;
+	if (!p->started)
+		process_probe(ff, p);
+	watch_join(ff, p, m);
+}
+
 /* A member of the tree: take it in, and if it was just born, sample it at once. */
 int process_join(struct forkflame *ff, const struct member *m)
 {
@@ -197,8 +231,6 @@ int process_join(struct forkflame *ff, const struct member *m)
 	/* One that was found late may have exec'd since its birth. */
 	bool forked = parent && m->born_seen && !m->found_late &&
 		      parent->images.n;
-	struct sched_account account = { 0 };
-	struct thread leader = { .process = p, .schedstat = -1 };
 	int r;
 
 	if (!p)
@@ -231,17 +263,12 @@ int process_join(struct forkflame *ff, const struct member *m)
 				? parent->own_image
 				: m->born_seen);
 	if (!forked) {
-		/* What it used before we came is not ours to account for. */
-		leader.tid = p->pid;
-		if (thread_account(ff, &leader, &account) == 0 && !p->started)
-			p->image_cpu_ns = account.cpu_ns;
-		if (!p->started)
-			process_probe(ff, p);
-		watch_join(ff, p, m);
+		join_found(ff, p, m, parent);
 		return 0;
 	}
 	p->waiting = true;
 	p->forked = true;
+	p->title = parent->title;
 	watch_join(ff, p, m);
 	if (p->gone)
 		return 0;

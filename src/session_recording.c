@@ -77,6 +77,13 @@ void record_image(struct forkflame *ff, struct process *p)
 				      image->python);
 	}
 	p->rec_python = image->python;
+	record_title(ff, p);
+}
+
+void record_title(struct forkflame *ff, struct process *p)
+{
+	if (ff->recorder && p->title && p->rec_image != RECORD_NONE)
+		recorder_image_title(ff->recorder, p->rec_image, p->title);
 }
 
 static uint32_t new_thread(struct forkflame *ff, struct process *p, pid_t tid,
@@ -227,7 +234,7 @@ static void tell_all(struct forkflame *ff, uint64_t now_ns)
 static void tell_run(struct forkflame *ff)
 {
 	const char *title = ff->options.title ? ff->options.title : "";
-	const char *events = ff->children ? "children" : "connector";
+	const char *events = source_name(ff);
 	const char *oncpu = ff->oncpu ? "switches" : "runcounts";
 	const char *version = forkflame_version();
 	struct utsname name = { 0 };

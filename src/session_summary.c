@@ -95,7 +95,9 @@ static void json_images(const struct forkflame *ff, const struct process *p,
 					  ? VERDICT_LEFT_OUT
 					  : VERDICT_GONE;
 		json_open(j, '{');
-		json_id(ff, j, "command", image->command);
+		json_id(ff, j, "command",
+			i + 1 == p->images.n ? process_command(p)
+					     : image->command);
 		json_id(ff, j, "python", image->python);
 		json_put_text(j, "verdict", verdict_name(verdict));
 		json_close(j, '}');
@@ -201,8 +203,7 @@ static void text_denied(const struct forkflame *ff, struct str *to)
 
 		if (!p || !p->images.n || process_verdict(p) != VERDICT_DENIED)
 			continue;
-		command = strtab_get(ff->strings, process_image(p)->command,
-				     &len);
+		command = strtab_get(ff->strings, process_command(p), &len);
 		str_printf(to, "%s%d (", told++ ? ", " : "denied: ", p->pid);
 		str_escape(to, command, len < 60 ? len : 60, "");
 		str_puts(to, ")");

@@ -160,6 +160,21 @@ static bool is_python(const struct process *p)
 	       process_image(p)->verdict == VERDICT_SAMPLED;
 }
 
+/* Who writes a title over his arguments mostly takes it for a name as well. */
+static void look_at_titles(struct forkflame *ff)
+{
+	uint64_t now_ns = clock_now();
+	pid_t pid;
+
+	while ((pid = oncpu_renamed(ff->oncpu)) != 0) {
+		struct process *p =
+			process_at(ff, proctree_find(ff->tree, pid));
+
+		if (p && is_python(p))
+			session_look_at_title(ff, p, now_ns);
+	}
+}
+
 /* By the records: who has run is due, and the thread list of its process too. */
 static void find_due(struct forkflame *ff)
 {
@@ -169,6 +184,7 @@ static void find_due(struct forkflame *ff)
 	pid_t tid;
 
 	session_drain(ff);
+	look_at_titles(ff);
 	while ((tid = oncpu_next(ff->oncpu)) != 0) {
 		t = thread_of(ff, tid);
 		if (t) {

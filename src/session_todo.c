@@ -65,6 +65,10 @@ static void do_todo(struct forkflame *ff, struct todo todo, uint64_t now_ns)
 		(void)process_exec_late(ff, p, now_ns);
 		return;
 	}
+	if (todo.kind == TODO_TITLE) {
+		session_title_todo(ff, p, todo, now_ns);
+		return;
+	}
 	if (todo.kind == TODO_PROBE) {
 		process_probe(ff, p);
 		return;

@@ -81,7 +81,7 @@ static void text_news(const struct forkflame *ff, const struct process *p,
 	const char *command;
 	size_t len;
 
-	command = strtab_get(ff->strings, process_image(p)->command, &len);
+	command = strtab_get(ff->strings, process_command(p), &len);
 	str_printf(to, "%10.3f  %-6s  %7d  %*s",
 		   (double)nsec_since(at_ns, ff->start_ns) /
 			   (double)NSEC_PER_SEC,
@@ -124,7 +124,7 @@ static void json_news(const struct forkflame *ff, const struct process *p,
 	const char *command;
 	size_t len;
 
-	command = strtab_get(ff->strings, process_image(p)->command, &len);
+	command = strtab_get(ff->strings, process_command(p), &len);
 	json_open(&j, '{');
 	json_put_text(&j, "event", news_names[news]);
 	json_put_u64(&j, "at_ns", nsec_since(at_ns, ff->start_ns));

@@ -28,6 +28,7 @@ struct oncpu {
 	struct VEC(struct oncpu_thread) threads;
 	struct map by_tid; /* into threads */
 	struct VEC(pid_t) touched;
+	struct VEC(pid_t) renamed;
 	uint64_t records;
 	uint64_t sweep_at; /* table size at which to sweep next */
 	bool lost;
@@ -85,6 +86,7 @@ void oncpu_close(struct oncpu *o)
 	vec_free(&o->cpus);
 	vec_free(&o->threads);
 	vec_free(&o->touched);
+	vec_free(&o->renamed);
 	map_free(&o->by_tid);
 	free(o);
 }
@@ -201,6 +203,9 @@ void oncpu_feed(struct oncpu *o, const struct perf_record *record)
 		o->lost = true;
 		return;
 	}
+	if (record->kind == PERF_NAME && record->pid == record->tid &&
+	    o->renamed.n < ONCPU_RENAMED_MAX)
+		(void)vec_push(&o->renamed, record->pid);
 	if (record->kind > PERF_LOST)
 		return;       /* births and ends are others' */
 	if (record->tid <= 0) /* the idle task; -1: on its way out */
@@ -270,6 +275,11 @@ pid_t oncpu_next(struct oncpu *o)
 		return tid;
 	}
 	return 0;
+}
+
+pid_t oncpu_renamed(struct oncpu *o)
+{
+	return o->renamed.n ? o->renamed.at[--o->renamed.n] : 0;
 }
 
 void oncpu_forget(struct oncpu *o, pid_t tid, uint64_t after_ns)

@@ -80,6 +80,14 @@ void oncpu_seen(struct oncpu *o, pid_t tid);
 pid_t oncpu_next(struct oncpu *o);
 
 /*
+ * The next process whose leader took another name: a title may have been written
+ * over its arguments. 0: none. At most ONCPU_RENAMED_MAX wait to be asked for, and
+ * more are left out.
+ */
+#define ONCPU_RENAMED_MAX 1024
+pid_t oncpu_renamed(struct oncpu *o);
+
+/*
  * Forget @tid: it has ended. One with records after @after_ns (another thread
  * with the same number) stays.
  */

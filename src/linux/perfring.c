@@ -118,9 +118,10 @@ static int decode_comm(const void *record, size_t len,
 	size_t at = sizeof(*header) + 2 * sizeof(uint32_t);
 	size_t end = len - sizeof(struct trailer);
 
-	if (!(header->misc & PERF_RECORD_MISC_COMM_EXEC) || end <= at)
+	if (end <= at)
 		return 0;
-	ret->kind = PERF_EXEC;
+	ret->kind = header->misc & PERF_RECORD_MISC_COMM_EXEC ? PERF_EXEC
+							      : PERF_NAME;
 	if (end - at > sizeof(ret->comm) - 1)
 		end = at + sizeof(ret->comm) - 1;
 	memcpy(ret->comm, (const char *)record + at, end - at);

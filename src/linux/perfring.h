@@ -32,6 +32,7 @@ enum perf_kind {
 	PERF_LOST,        /* records were dropped before this one */
 	PERF_FORK, /* a process or a thread was born; it has not run yet */
 	PERF_EXIT, /* a thread ends */
+	PERF_NAME, /* it calls itself otherwise: `comm` */
 };
 
 struct perf_record {
@@ -41,10 +42,10 @@ struct perf_record {
 	uint64_t time_ns;         /* CLOCK_MONOTONIC */
 	uint64_t lost;            /* LOST: how many */
 	uint32_t cpu;
-	char comm[16]; /* PERF_EXEC: the first 15 bytes of the file's name */
+	char comm[16]; /* EXEC: the first 15 bytes of the file's name; NAME */
 };
 
-/* What is wanted in a ring, besides the names of new images. */
+/* What is wanted in a ring, besides names. */
 enum perfring_what {
 	PERFRING_SWITCHES, /* readable when half full */
 	PERFRING_TASKS,    /* births and ends; readable at each record */

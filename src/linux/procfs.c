@@ -270,8 +270,8 @@ static size_t without_last(const char *text, size_t len, char c)
 	return len;
 }
 
-int procfs_command(const struct procfs *fs, pid_t pid, struct str *to,
-		   struct error *err)
+int procfs_arguments(const struct procfs *fs, pid_t pid, struct str *to,
+		     struct error *err)
 {
 	char path[PROCFS_PATH];
 	char text[COMMAND_MAX];
@@ -286,26 +286,37 @@ int procfs_command(const struct procfs *fs, pid_t pid, struct str *to,
 		return r;
 	/* Who writes a title over his arguments leaves many NULs behind it. */
 	len = without_last(text, len, '\0');
-	if (len > 0) {
-		for (size_t i = 0; i < len; i++)
-			if (text[i] == '\0')
-				text[i] = ' ';
-		str_add(to, text, len);
-	} else {
-		(void)snprintf(path, sizeof(path), "%d/comm", (int)pid);
-		r = procfs_read(fs, path, text, COMM_MAX, &len, err);
-		if (r)
-			return r;
-		/* The name itself may end in a newline, or many. */
-		if (len > 0 && text[len - 1] == '\n')
-			len--;
-		str_puts(to, "[");
-		str_add(to, text, len);
-		str_puts(to, "]");
-	}
-	if (to->failed)
-		return error_set(err, -ENOMEM, "read /proc/%s", path);
-	return 0;
+	for (size_t i = 0; i < len; i++)
+		if (text[i] == '\0')
+			text[i] = ' ';
+	str_add(to, text, len);
+	return to->failed ? error_set(err, -ENOMEM, "read /proc/%s", path) : 0;
+}
+
+int procfs_command(const struct procfs *fs, pid_t pid, struct str *to,
+		   struct error *err)
+{
+	char path[PROCFS_PATH];
+	char text[COMM_MAX];
+	size_t before = to->len;
+	size_t len;
+	int r = procfs_arguments(fs, pid, to, err);
+
+	if (r || to->len > before)
+		return r;
+	if (procfs_gone(fs, pid))
+		return OUT_GONE;
+	(void)snprintf(path, sizeof(path), "%d/comm", (int)pid);
+	r = procfs_read(fs, path, text, sizeof(text), &len, err);
+	if (r)
+		return r;
+	/* The name itself may end in a newline, or many. */
+	if (len > 0 && text[len - 1] == '\n')
+		len--;
+	str_puts(to, "[");
+	str_add(to, text, len);
+	str_puts(to, "]");
+	return to->failed ? error_set(err, -ENOMEM, "read /proc/%s", path) : 0;
 }
 
 /* The scan behind "NAME:" and blanks, at the start of a line; or false. */

@@ -89,6 +89,13 @@ int procfs_children(const struct procfs *fs, pid_t pid, pid_t tid,
 int procfs_command(const struct procfs *fs, pid_t pid, struct str *to,
 		   struct error *err);
 
+/*
+ * The same, of one that has arguments, or a title that it has written over them;
+ * nothing is appended for one that has none.
+ */
+int procfs_arguments(const struct procfs *fs, pid_t pid, struct str *to,
+		     struct error *err);
+
 /* The mappings of files of a process. `paths` holds the texts. */
 struct proc_map {
 	uint64_t start, end, offset;

@@ -68,6 +68,11 @@ struct past_image {
 	uint32_t process;
 	uint64_t at_ns, until_ns;
 	uint32_t command, python; /* strings */
+	/*
+	 * The command line that it began with; `command` is what it calls itself
+	 * since, by a title that it wrote over its arguments.
+	 */
+	uint32_t started;
 };
 
 struct past_thread {

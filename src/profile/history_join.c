@@ -156,7 +156,7 @@ uint32_t loading_known_image(const struct loading *l,
 	known = &l->h->images.at[i];
 	return known->process == image->process &&
 			       known->at_ns == image->at_ns &&
-			       known->command == image->command
+			       known->started == image->started
 		       ? (uint32_t)i
 		       : HISTORY_NONE;
 }

@@ -95,6 +95,7 @@ static int on_image(struct loading *l, const struct record_image *told)
 		.at_ns = reach(l, told->at_ns),
 		.command = string_at(l, told->command),
 		.python = string_at(l, told->python),
+		.started = string_at(l, told->command),
 	};
 	uint32_t i = HISTORY_NONE;
 
@@ -269,6 +270,15 @@ static void on_image_python(struct loading *l,
 		l->h->images.at[image].python = string_at(l, told->python);
 }
 
+static void on_image_title(struct loading *l,
+			   const struct record_image_title *told)
+{
+	uint32_t image = number_at(&l->images, told->image);
+
+	if (image != HISTORY_NONE)
+		l->h->images.at[image].command = string_at(l, told->title);
+}
+
 static void on_thread_name(struct loading *l,
 			   const struct record_thread_name *told)
 {
@@ -304,6 +314,9 @@ static int on_record(void *ctx, const struct record *record)
 		return on_summary(l, &record->bytes);
 	case RECORD_IMAGE_PYTHON:
 		on_image_python(l, &record->image_python);
+		return 0;
+	case RECORD_IMAGE_TITLE:
+		on_image_title(l, &record->image_title);
 		return 0;
 	case RECORD_THREAD_NAME:
 		on_thread_name(l, &record->thread_name);

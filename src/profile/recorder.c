@@ -123,7 +123,7 @@ uint32_t recorder_image(struct recorder *rec, const struct record_image *image)
 {
 	struct known_process *process =
 		recorder_known_process(rec, image->process);
-	struct known_image known = { .is = *image };
+	struct known_image known = { .is = *image, .title = RECORD_NONE };
 
 	if (rec->error)
 		return RECORD_NONE;
@@ -172,6 +172,16 @@ void recorder_image_python(struct recorder *rec, uint32_t image,
 	field_u64(&f, known->number);
 	field_u64(&f, recorder_string(rec, python));
 	recorder_put_fields(rec, RECORD_IMAGE_PYTHON, &f);
+}
+
+void recorder_image_title(struct recorder *rec, uint32_t image, uint32_t title)
+{
+	struct known_image *known = recorder_known_image(rec, image);
+
+	if (!known || known->title == title)
+		return;
+	known->title = title;
+	recorder_put_image_title(rec, known);
 }
 
 void recorder_thread_name(struct recorder *rec, uint32_t thread, uint32_t name)

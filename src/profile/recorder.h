@@ -57,6 +57,9 @@ uint32_t recorder_thread(struct recorder *rec,
 void recorder_image_python(struct recorder *rec, uint32_t image,
 			   uint32_t python);
 
+/* What it calls itself since, by a title written over its arguments. */
+void recorder_image_title(struct recorder *rec, uint32_t image, uint32_t title);
+
 void recorder_thread_name(struct recorder *rec, uint32_t thread, uint32_t name);
 void recorder_slice(struct recorder *rec, const struct slice *slice);
 

@@ -39,6 +39,7 @@ struct known_process {
 struct known_image {
 	uint32_t serial, number;
 	struct record_image is;
+	uint32_t title; /* RECORD_NONE: not told */
 	bool keep;
 };
 
@@ -133,6 +134,8 @@ void recorder_put_process(struct recorder *rec, struct known_process *known);
 void recorder_put_process_end(struct recorder *rec,
 			      const struct known_process *known);
 void recorder_put_image(struct recorder *rec, struct known_image *known);
+void recorder_put_image_title(struct recorder *rec,
+			      const struct known_image *known);
 void recorder_put_thread(struct recorder *rec, struct known_thread *known);
 void recorder_put_thread_name(struct recorder *rec,
 			      const struct known_thread *known);

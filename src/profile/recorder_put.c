@@ -226,6 +226,16 @@ void recorder_put_image(struct recorder *rec, struct known_image *known)
 	recorder_put_fields(rec, RECORD_IMAGE, &f);
 }
 
+void recorder_put_image_title(struct recorder *rec,
+			      const struct known_image *known)
+{
+	struct fields f = { .n = 0 };
+
+	field_u64(&f, known->number);
+	field_u64(&f, recorder_string(rec, known->title));
+	recorder_put_fields(rec, RECORD_IMAGE_TITLE, &f);
+}
+
 void recorder_put_thread(struct recorder *rec, struct known_thread *known)
 {
 	const struct known_process *process =

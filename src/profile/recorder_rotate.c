@@ -102,8 +102,11 @@ static void tell_again(struct recorder *rec)
 {
 	for (size_t i = 0; i < rec->processes.n; i++)
 		recorder_put_process(rec, &rec->processes.at[i]);
-	for (size_t i = 0; i < rec->images.n; i++)
+	for (size_t i = 0; i < rec->images.n; i++) {
 		recorder_put_image(rec, &rec->images.at[i]);
+		if (rec->images.at[i].title != RECORD_NONE)
+			recorder_put_image_title(rec, &rec->images.at[i]);
+	}
 	for (size_t i = 0; i < rec->threads.n; i++) {
 		struct known_thread *thread = &rec->threads.at[i];
 

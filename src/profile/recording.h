@@ -36,6 +36,7 @@ enum record_kind {
 	RECORD_NOTE,
 	RECORD_SUMMARY, /* the last of a file that was ended in order */
 	RECORD_TIME,    /* everything before this moment has been recorded */
+	RECORD_IMAGE_TITLE, /* an event */
 };
 
 #define RECORD_NONE UINT32_MAX
@@ -83,6 +84,11 @@ struct record_thread {
 struct record_image_python { /* what the image turned out to be */
 	uint32_t image;
 	uint32_t python;
+};
+
+struct record_image_title { /* what the image calls itself since */
+	uint32_t image;
+	uint32_t title;
 };
 
 struct record_thread_name {
@@ -146,6 +152,7 @@ struct record {
 		struct record_image image;
 		struct record_thread thread;
 		struct record_image_python image_python;
+		struct record_image_title image_title;
 		struct record_thread_name thread_name;
 		struct slice slice;
 		struct record_stand stand;

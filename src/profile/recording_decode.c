@@ -196,6 +196,13 @@ static void get_image_python(struct decode *d, struct cursor *c,
 	to->image_python.python = get_ref(c, d->strings);
 }
 
+static void get_image_title(struct decode *d, struct cursor *c,
+			    struct record *to)
+{
+	to->image_title.image = get_ref(c, d->images);
+	to->image_title.title = get_ref(c, d->strings);
+}
+
 static void get_thread_name(struct decode *d, struct cursor *c,
 			    struct record *to)
 {
@@ -269,6 +276,7 @@ static const decode_fn decoders[] = {
 	[RECORD_NOTE] = get_note,
 	[RECORD_SUMMARY] = get_summary,
 	[RECORD_TIME] = get_moment,
+	[RECORD_IMAGE_TITLE] = get_image_title,
 };
 
 /* --- slices ----------------------------------------------------------------- */

@@ -95,16 +95,23 @@ static uint32_t role_of(struct grouping *g, const struct past_image *image)
 	const struct history *h = g->selection->history;
 	struct role role = { .parent = h->processes.at[image->process].parent,
 			     .command = image->command,
+			     .started = image->started,
 			     .cpu_least = HISTORY_NONE,
 			     .cpu_most = HISTORY_NONE };
-	uint32_t command = command_key(g, image->command);
+	/* Workers whose titles have numbers, or tell what they do, are alike. */
+	uint32_t command = command_key(g, image->started);
 	uint64_t key = (uint64_t)role.parent << 32 | command;
 	uint64_t at = g->roles->at.n;
+	struct role *known;
 
 	if (command == STRTAB_NONE)
 		return ROLE_NONE;
-	if (map_get(&g->by_key, key, &at))
+	if (map_get(&g->by_key, key, &at)) {
+		known = &g->roles->at.at[at];
+		if (known->command != image->command)
+			known->command = known->started;
 		return (uint32_t)at;
+	}
 	if (!vec_push(&g->roles->at, role) || !map_put(&g->by_key, key, at))
 		return ROLE_NONE;
 	return (uint32_t)at;

@@ -26,7 +26,8 @@ struct role_wait {
 
 struct role {
 	uint32_t parent;  /* process; HISTORY_NONE: roots, several parents */
-	uint32_t command; /* string */
+	uint32_t command; /* string; a title where all members have the same */
+	uint32_t started; /* string: the command line, without titles */
 	struct VEC(uint32_t) images; /* its members, by birth */
 	uint64_t born_ns, left_ns;   /* of the first, of the last */
 	uint32_t at_once;            /* most members at one time */

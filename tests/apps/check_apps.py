@@ -178,7 +178,21 @@ def executor(method):
 
 def gunicorn():
     need(live_pools.GUNICORN)
-    return live_pools.workers_that_replace_each_other_are_all_in_the_profile()
+    run = live_pools.workers_that_replace_each_other_are_all_in_the_profile()
+    check_titles(run)
+    return run
+
+
+def check_titles(run):
+    """With setproctitle it has titles: those of the workers are in the profile."""
+    if subprocess.run([SYSTEM, "-c", "import setproctitle"],
+                      stderr=subprocess.DEVNULL).returncode:
+        print("  note: no setproctitle here, and so no titles")
+        return
+    for pid in run.roles("worker"):
+        title = run.member(pid)["images"][-1]["command"]
+        expect(title == "gunicorn: worker [recycled:application]",
+               "worker %d is called %s", pid, title)
 
 
 # uWSGI: the interpreter comes with a plugin, by dlopen

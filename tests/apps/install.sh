@@ -81,7 +81,7 @@ pypi() {
 }
 
 mkdir -p "$cache" || exit 0
-debian gunicorn gunicorn
+debian gunicorn gunicorn python3-setproctitle
 debian uwsgi uwsgi-core uwsgi-plugin-python3
 debian celery python3-celery python3-redis redis-server
 debian joblib python3-joblib

@@ -82,6 +82,10 @@ static void watch_event(struct watch *w, const struct record *r)
 		CHECK(r->image_python.image < w->images);
 		CHECK(r->image_python.python < w->strings);
 		break;
+	case RECORD_IMAGE_TITLE:
+		CHECK(r->image_title.image < w->images);
+		CHECK(r->image_title.title < w->strings);
+		break;
 	case RECORD_THREAD_NAME:
 		CHECK(r->thread_name.thread < w->threads);
 		CHECK(r->thread_name.name < w->strings);

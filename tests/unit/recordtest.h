@@ -107,6 +107,10 @@ static inline void tell_event(struct str *s, const struct record *r)
 		str_printf(s, "python %u %u\n", r->image_python.image,
 			   r->image_python.python);
 		break;
+	case RECORD_IMAGE_TITLE:
+		str_printf(s, "title %u %u\n", r->image_title.image,
+			   r->image_title.title);
+		break;
 	case RECORD_THREAD_NAME:
 		str_printf(s, "name %u %u\n", r->thread_name.thread,
 			   r->thread_name.name);

@@ -6,6 +6,7 @@
 #include <cmocka.h>
 
 #include <linux/perf_event.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "linux/oncpu.h"
@@ -261,9 +262,30 @@ static void names_new_images(void **state)
 	oncpu_feed(o, &record);
 	assert_string_equal(oncpu_find(o, 30)->comm, "true");
 	assert_int_equal(oncpu_find(o, 30)->records, 0);
-	/* A thread that names itself has the image that it had. */
+	/* What names itself has the image that it had. */
 	raw.header.misc = 0;
-	assert_int_equal(perfring_decode(&raw, sizeof(raw), &record), 0);
+	memcpy(raw.comm, "worker", 7);
+	assert_int_equal(perfring_decode(&raw, sizeof(raw), &record), 1);
+	assert_int_equal(record.kind, PERF_NAME);
+	oncpu_feed(o, &record);
+	assert_string_equal(oncpu_find(o, 30)->comm, "true");
+	oncpu_close(o);
+}
+
+static void tells_who_took_another_name(void **state)
+{
+	struct perf_record record = { .kind = PERF_NAME, .pid = 30, .tid = 31 };
+	struct oncpu *o = oncpu_new();
+
+	(void)state;
+	oncpu_feed(o, &record); /* a thread: no news of the process */
+	assert_int_equal(oncpu_renamed(o), 0);
+	record.tid = 30;
+	for (int i = 0; i < 2 * ONCPU_RENAMED_MAX; i++)
+		oncpu_feed(o, &record);
+	for (int i = 0; i < ONCPU_RENAMED_MAX; i++)
+		assert_int_equal(oncpu_renamed(o), 30);
+	assert_int_equal(oncpu_renamed(o), 0);
 	oncpu_close(o);
 }
 
@@ -345,6 +367,7 @@ int main(void)
 		cmocka_unit_test(keeps_its_table_small),
 		cmocka_unit_test(decodes_switches),
 		cmocka_unit_test(names_new_images),
+		cmocka_unit_test(tells_who_took_another_name),
 		cmocka_unit_test(refuses_records_of_other_kinds_and_sizes),
 		cmocka_unit_test(reads_a_ring_that_wraps),
 		cmocka_unit_test(gives_a_ring_up_that_makes_no_sense),

@@ -133,10 +133,14 @@ static void records_names_only_when_they_are_news(void **state)
 	for (int i = 0; i < 4; i++) {
 		recorder_thread_name(t.rec, 0, name(&t, i < 2 ? "a" : "b"));
 		recorder_image_python(t.rec, 0, name(&t, i < 2 ? "" : "3.9"));
+		recorder_image_title(t.rec, 0, name(&t, i < 2 ? "a" : "b"));
 	}
 	flush(&t, S);
-	expect(&t.file, 1u << RECORD_THREAD_NAME | 1u << RECORD_IMAGE_PYTHON,
-	       RECORDING_RUNNING, "name 0 4\nname 0 5\npython 0 6\n");
+	expect(&t.file,
+	       1u << RECORD_THREAD_NAME | 1u << RECORD_IMAGE_PYTHON |
+		       1u << RECORD_IMAGE_TITLE,
+	       RECORDING_RUNNING,
+	       "name 0 4\ntitle 0 4\nname 0 5\npython 0 6\ntitle 0 5\n");
 	told_end(&t);
 }
 
@@ -368,6 +372,7 @@ static void defines_anew_what_a_new_file_refers_to(void **state)
 	add(&t, 0, 2);
 	recorder_thread_name(t.rec, 0, name(&t, "main"));
 	recorder_image_python(t.rec, 1, name(&t, "3.12"));
+	recorder_image_title(t.rec, 1, name(&t, "main"));
 	slice(&t, 0, 0, stack(&t, "c"), 9);
 	stand.seen.stack = a;
 	recorder_stand(t.rec, &stand);
@@ -382,9 +387,8 @@ static void defines_anew_what_a_new_file_refers_to(void **state)
 	       "process 1 (0) of -1, 0 uid 0 ns 0 cgroup 3\n"
 	       "process 2 (0) of 0, 0 uid 0 ns 0 cgroup 3\n"
 	       "image of 0 0 3 3\n"
-	       "string 3.12\nimage of 1 0 3 4\n"
-	       "thread 1 of 0 0 0\n"
-	       "string main\nname 0 5\n"
+	       "string 3.12\nimage of 1 0 3 4\nstring main\ntitle 1 5\n"
+	       "thread 1 of 0 0 0\nname 0 5\n"
 	       "thread 2 of 1 1 0\n"
 	       "string a\nstring f.py\nframe 6 7 1\nstack 0 0\n"
 	       "string b\nframe 8 7 2\nstack 1 1\n"

@@ -181,7 +181,7 @@ static struct result read_block(const void *plain, size_t n)
 static void skips_records_that_it_does_not_know(void **state)
 {
 	struct result result =
-		AFTER_SOME("\x7f\x03xyz\x00\x00\x11\x00\x10\x01\x05");
+		AFTER_SOME("\x7f\x03xyz\x00\x00\x12\x00\x10\x01\x05");
 
 	(void)state;
 	assert_string_equal(result.text.at, SOME_TEXT "time 5\n");

@@ -342,6 +342,45 @@ static void knows_no_start_of_what_was_there_before(void **state)
 	assert_int_equal(pool(f, 1000)->start_known, 0);
 }
 
+/* Two children of one command line, and what they call themselves since. */
+static void is_called(struct fixture *f, const char *a, const char *b,
+		      const char *right)
+{
+	const char *const titles[] = { a, b };
+	uint32_t command;
+
+	for (int i = 0; i < 2; i++) {
+		uint32_t process =
+			maker_process(&f->m, f->parent, 101 + i, 100);
+		uint32_t image = maker_image(&f->m, process, 100,
+					     "python3 w.py", "3.11.2");
+
+		if (titles[i])
+			recorder_image_title(f->m.rec, image,
+					     maker_string(&f->m, titles[i]));
+		busy(f, maker_thread(&f->m, process, image, 101 + i, 100, NULL),
+		     100, 900, "w.py:work:1");
+		maker_process_end(&f->m, process, 1000, VERDICT_SAMPLED, 0);
+	}
+	command = pool(f, 1000)->command;
+	assert_int_equal(command, past_string(&f->p, right));
+}
+
+static void calls_a_role_by_the_title_that_all_have(void **state)
+{
+	is_called(*state, "app: worker", "app: worker", "app: worker");
+}
+
+static void calls_it_by_the_command_where_titles_differ(void **state)
+{
+	is_called(*state, "app: reads /a", "app: idle", "python3 w.py");
+}
+
+static void calls_it_by_the_command_where_some_have_no_title(void **state)
+{
+	is_called(*state, "app: worker", NULL, "python3 w.py");
+}
+
 #define SMALL(name) \
 	cmocka_unit_test_setup_teardown(name, past_setup, past_teardown)
 
@@ -365,6 +404,9 @@ int main(void)
 		TEST(takes_the_import_of_main_under_spawn_for_start_up),
 		TEST(takes_the_way_to_main_for_no_import),
 		TEST(knows_no_start_of_what_was_there_before),
+		TEST(calls_a_role_by_the_title_that_all_have),
+		TEST(calls_it_by_the_command_where_titles_differ),
+		TEST(calls_it_by_the_command_where_some_have_no_title),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
