@@ -227,11 +227,11 @@ struct process {
 	uint32_t rec_image; /* number of the present one; RECORD_NONE: not told */
 	uint32_t rec_python; /* the version that was told of it */
 	uint32_t title; /* string id: what it wrote over its arguments; 0: nothing */
-	unsigned titles;    /* how many it has had */
-	uint64_t title_ns;  /* when that was last looked at */
+	unsigned titles;       /* how many it has had */
+	uint64_t title_ns;     /* when that was last looked at */
 	uint64_t title_due_ns; /* of the TODO_TITLE that counts; 0: none */
-	struct place place; /* as its parent's, for one that was forked */
-	uint32_t cgroup;    /* string id */
+	struct place place;    /* as its parent's, for one that was forked */
+	uint32_t cgroup;       /* string id */
 	struct VEC(struct thread *) threads;
 	size_t interps; /* how many have thread states, at the last walk */
 	uint64_t active_interp; /* where names were last looked for, when, ... */
