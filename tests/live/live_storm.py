@@ -3,6 +3,7 @@
 """Strangers' forks, as many as the machine makes, neither hide a member nor wake
 the sampler; and what the kernel then drops all the same is found again."""
 import os
+import signal
 import subprocess
 import tempfile
 
@@ -79,10 +80,51 @@ def what_was_dropped_is_noticed_and_made_good():
     expect(len(seen - pids) == 1, "strangers: %s", seen - pids)
 
 
+def what_came_while_we_stood_is_found(source):
+    """Stopped for a second (a laptop, a debugger), nobody reads: what did not fit into
+    the buffers is lost, it is noticed, and who was born meanwhile is found."""
+    def test():
+        with tempfile.TemporaryDirectory() as directory:
+            storm = build(directory)
+            run = fflive.start(["--events=" + source, "--event-buffer=16k"],
+                               [fflive.newest(),
+                                fflive.program("short_children.py"), 24, 1.2, 8,
+                                0])
+            fflive.wait_until(lambda: len(fflive.read_truth(
+                run.path("truth"))) >= 1, 10, "the first children")
+            run.signal(signal.SIGSTOP)
+            storms = [fflive.spawn([storm, "1"], stdout=subprocess.PIPE)
+                      for _ in range(os.cpu_count() or 1)]
+            for one in storms:
+                one.communicate()
+            run.signal(signal.SIGCONT)
+            run.wait()
+        fflive.check_run(run)
+        expect(run.stats["events"] == source, "events: %s", run.stats["events"])
+        expect(run.stats["events_lost"] > 0 and run.stats["rescans"] > 0 and
+               run.stats["listener"]["dropped"] > 0, "nothing was lost: %s",
+               run.stats["listener"])
+        pids = {span["pid"] for span in run.spans("tiny")}
+        seen = {one["pid"] for one in run.stats["members"]}
+        expect(len(pids) == 24 and pids <= seen and len(seen) == 25,
+               "not accounted for: %s; strangers: %s", pids - seen,
+               len(seen - pids))
+        print("  %s: %d events dropped, %d found late"
+              % (source, run.stats["listener"]["dropped"],
+                 run.stats["found_late"]))
+        expect(run.stats["found_late"] > 0, "nobody was found late")
+        for pid in pids:
+            expect(run.member(pid)["status"] == 0, "%s", run.member(pid))
+    test.__name__ = source + ": what came while we stood is found"
+    return test
+
+
 if __name__ == "__main__":
     if os.geteuid():
         print("SKIP: machine cannot: only root hears all of a storm")
         raise SystemExit(77)
     fflive.main(once=[no_member_is_missed("connector"),
                       no_member_is_missed("perf"),
-                      what_was_dropped_is_noticed_and_made_good])
+                      what_was_dropped_is_noticed_and_made_good,
+                      what_came_while_we_stood_is_found("connector"),
+                      what_came_while_we_stood_is_found("perf")])
