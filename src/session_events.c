@@ -29,7 +29,9 @@
 
 static void note_loss(struct forkflame *ff)
 {
-	uint64_t dropped = ff->listener ? listener_dropped(ff->listener) : 0;
+	uint64_t dropped = ff->listener   ? listener_dropped(ff->listener)
+			   : ff->children ? children_missed(ff->children)
+					  : 0;
 
 	ff->counts.events_lost++;
 	record_note(ff, NOTE_LOST, nsec_since(dropped, ff->dropped));

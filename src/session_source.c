@@ -192,7 +192,8 @@ static int look_instead(struct forkflame *ff)
 	session_notice(ff,
 		       "no process events from the kernel (%s): %s every "
 		       "%u ms instead, and those that live shorter may be "
-		       "missed, with the children that they leave behind",
+		       "missed, with the children that they leave behind; it "
+		       "is told when some were",
 		       ff->events_reason[0] ? ff->events_reason : "asked for",
 		       scan ? "all of /proc is searched for children"
 			    : "children are looked for",
@@ -259,6 +260,8 @@ void source_forget(struct forkflame *ff, const struct process *p)
 
 void source_close(struct forkflame *ff)
 {
+	if (ff->children)
+		ff->counts.missed = children_missed(ff->children);
 	if (!ff->listener)
 		return;
 	ff->listened = (struct summary_listener){

@@ -25,6 +25,9 @@
 
 #define SCAN_WHOLE 64
 
+/* How often it is told that some were missed. */
+#define TELL_NS NSEC_PER_SEC
+
 #define ASLEEP_NOISE_NS (100 * NSEC_PER_MSEC)
 
 /* What an exec changes. Zeros are what the kernel did not tell. */
@@ -36,10 +39,15 @@ struct image {
 };
 
 struct watched {
-	pid_t pid;
+	pid_t pid, parent;
 	uint64_t start;
-	bool ended;     /* its leader is a zombie; its EXIT was told */
-	bool forgotten; /* nothing is told of it */
+	uint64_t waited_faults;
+	bool waited,
+		lost; /* in this look: that has grown; a child of it has gone */
+	bool grew_alone,
+		went_alone; /* in the last look: one without the other */
+	bool ended;         /* its leader is a zombie; its EXIT was told */
+	bool forgotten;     /* nothing is told of it */
 	struct image image;
 };
 
@@ -54,6 +62,9 @@ struct children {
 	unsigned scans;
 	uint64_t ns_per_tick;
 	uint64_t asleep_ns; /* the time that the machine was suspended */
+	uint64_t missed;
+	uint64_t missed_told; /* so many by the last LOST */
+	uint64_t told_ns;     /* when that was */
 };
 
 struct children *children_new(const struct procfs *fs, bool scan)
@@ -146,7 +157,9 @@ static int add(struct children *c, const struct proc_stat *stat,
 	       const struct image *image)
 {
 	struct watched w = { .pid = stat->pid,
+			     .parent = stat->parent,
 			     .start = stat->start,
+			     .waited_faults = stat->waited_faults,
 			     .ended = has_ended(stat),
 			     .image = *image };
 
@@ -226,6 +239,9 @@ static int look_at(struct children *c, struct watched *w, uint64_t now_ns,
 		return r < 0 ? r : 0; /* denied for once: nothing is known */
 	/* A thread can bring a process back whose leader has ended: by exec. */
 	w->ended = false;
+	w->parent = stat.parent;
+	w->waited |= w->waited_faults != stat.waited_faults;
+	w->waited_faults = stat.waited_faults;
 	image = image_of(c, &stat);
 	if (!is_other(&w->image, &image)) {
 		remember_image(w, &image);
@@ -362,6 +378,53 @@ static int look_at_all(struct children *c, uint64_t now_ns,
 	return 0;
 }
 
+/* Whoever has waited for one of those that are watched has lost it by that. */
+static void note_gone(struct children *c, const struct watched *gone)
+{
+	uint64_t i;
+
+	if (map_get(&c->index, (uint64_t)gone->parent, &i))
+		c->watched.at[i].lost = true;
+}
+
+/*
+ * Has it waited for a child that was never seen? A parent and its children are not
+ * looked at in the same moment, and the account grows a moment before the child goes:
+ * so of one child, the one may be seen in one look and the other in the next, but then
+ * each without the other.
+ */
+static bool has_missed(struct watched *w)
+{
+	bool missed = w->grew_alone && (w->waited || !w->lost);
+	bool settled = w->grew_alone && !missed;
+	bool due = w->went_alone && w->waited && !w->lost;
+
+	w->grew_alone = w->waited && !w->lost && !due;
+	w->went_alone = w->lost && !w->waited && !settled;
+	w->waited = w->lost = false;
+	return missed;
+}
+
+static int find_missed(struct children *c, uint64_t now_ns,
+		       struct events *events)
+{
+	struct event lost = { .kind = EVENT_LOST, .time_ns = now_ns };
+
+	for (size_t i = 0; i < c->watched.n; i++)
+		c->missed += has_missed(&c->watched.at[i]);
+	if (c->missed == c->missed_told ||
+	    (c->told_ns && now_ns < c->told_ns + TELL_NS))
+		return 0;
+	c->missed_told = c->missed;
+	c->told_ns = now_ns;
+	return vec_push(events, lost) ? 0 : -ENOMEM;
+}
+
+uint64_t children_missed(const struct children *c)
+{
+	return c->missed;
+}
+
 int children_look(struct children *c, uint64_t now_ns, struct events *events)
 {
 	bool gone;
@@ -371,11 +434,16 @@ int children_look(struct children *c, uint64_t now_ns, struct events *events)
 		r = look_at(c, &c->watched.at[i], now_ns, events, &gone);
 		if (r)
 			return r;
-		if (gone)
+		if (gone) {
+			note_gone(c, &c->watched.at[i]);
 			take_out(c, i);
-		else
+		} else {
 			i++;
+		}
 	}
+	r = find_missed(c, now_ns, events);
+	if (r)
+		return r;
 	for (size_t i = 0; i < c->watched.n && !c->no_files; i++) {
 		r = look_into_files(c, i, now_ns, events);
 		if (r == -ENOENT)

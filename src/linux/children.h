@@ -53,8 +53,18 @@ void children_forget(struct children *c, pid_t pid);
  * their place; a number that is given to another process between two looks is
  * noticed in every SCAN_WHOLE-th only.
  *
+ * A parent's account tells that it has waited for a child: where none of its children
+ * has gone about then, it was one that no look has shown. Then comes a LOST, once a
+ * second at most.
+ *
  * Returns 0 or a negative errno.
  */
 int children_look(struct children *c, uint64_t now_ns, struct events *events);
+
+/*
+ * In how many looks that was so. There were as many missed or more: several between
+ * two looks, one beside another that was seen, and those that nobody waited for.
+ */
+uint64_t children_missed(const struct children *c);
 
 #endif

@@ -29,6 +29,7 @@
 enum {
 	FIELD_PARENT = 4,
 	FIELD_FLAGS = 9,
+	FIELD_WAITED_FAULTS = 11,
 	FIELD_UTIME = 14,
 	FIELD_STIME = 15,
 	FIELD_START = 22,
@@ -92,6 +93,7 @@ int procfs_parse_stat(const char *text, size_t len, struct proc_stat *ret)
 		stat.status = (uint32_t)fields[FIELD_STATUS];
 	stat.parent = (pid_t)fields[FIELD_PARENT];
 	stat.kernel = fields[FIELD_FLAGS] & FLAG_KERNEL;
+	stat.waited_faults = fields[FIELD_WAITED_FAULTS];
 	stat.start = fields[FIELD_START];
 	stat.cpu_ticks = fields[FIELD_UTIME] + fields[FIELD_STIME];
 	stat.code_start = fields[FIELD_CODE_START];

@@ -36,6 +36,11 @@ struct proc_stat {
 	uint64_t start; /* clock ticks since boot: with the pid, the identity */
 	uint64_t cpu_ticks; /* utime + stime, in clock ticks */
 	/*
+	 * Minor faults of the children that it has waited for, and of theirs:
+	 * each has had some.
+	 */
+	uint64_t waited_faults;
+	/*
 	 * Where its code and its stack begin. An exec moves them (where
 	 * addresses are random). 0 or 1 when the kernel does not tell the
 	 * reader: it needs the right to ptrace.

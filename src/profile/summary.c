@@ -145,6 +145,11 @@ static void text_processes(const struct counts *c, struct str *to)
 			   "events: lost %" PRIu64 " times, %" PRIu64
 			   " rescans, %" PRIu64 " processes found late\n",
 			   c->events_lost, c->rescans, c->found_late);
+	if (c->missed)
+		str_printf(to,
+			   "processes missed: %" PRIu64
+			   " or more, which lived between two looks\n",
+			   c->missed);
 }
 
 static void text_samples(const struct counts *c, struct str *to)
@@ -264,6 +269,7 @@ void summary_json(const struct summary *summary, struct json *j)
 	json_put_u64(j, "events_lost", c->events_lost);
 	json_put_u64(j, "rescans", c->rescans);
 	json_put_u64(j, "found_late", c->found_late);
+	json_put_u64(j, "missed", c->missed);
 	json_listener(&summary->listener, j);
 	json_put_u64(j, "profiler_cpu_ns", summary->profiler_cpu_ns);
 	json_put_u64(j, "wall_ns", c->wall_ns);

@@ -59,6 +59,7 @@ struct counts {
 	uint64_t drops[DROP_COUNT];
 	uint64_t ticks, ticks_missed;
 	uint64_t events_lost, rescans, found_late;
+	uint64_t missed;          /* processes that no look showed, at least */
 	uint64_t wall_ns, cpu_ns; /* all weights */
 	struct held held;
 	uint64_t calls_failed; /* system calls with EINTR, because of a stop */

@@ -21,6 +21,23 @@ def pids_of(run, name):
     return [span["pid"] for span in run.spans(name)]
 
 
+def lives_of(run, pids):
+    return sum(one["left_ns"] - one["born_ns"] for one in run.stats["members"]
+               if one["pid"] in set(pids)) / 1e9
+
+
+def check_work(run, share):
+    """The time in tiny is what the children noted, to within a share; or more, where
+    they had to wait for a CPU after they had noted its end: up to their lives."""
+    pids = pids_of(run, "tiny")
+    right = sum(span["end"] - span["begin"] for span in run.spans("tiny"))
+    seen, lives = run.weigh(function="tiny"), lives_of(run, pids)
+    expect((1 - share) * right <= seen <= max((1 + share) * right, lives),
+           "time in tiny: expected %.3g +- %g %%, saw %.3g in lives of %.3g", right,
+           100 * share, seen, lives)
+    return right
+
+
 def short_lived_children_are_seen_and_sampled(python):
     run = fflive.run([], [python, fflive.program("short_children.py"),
                           FORKED, .03, 1, EXECD])
@@ -30,8 +47,7 @@ def short_lived_children_are_seen_and_sampled(python):
            1 + FORKED + EXECD, seen)
     check_sampled(run, "forked", pids_of(run, "tiny"), .95)
     check_sampled(run, "exec'd", pids_of(run, "tiny_exec"), .80)
-    right = sum(span["end"] - span["begin"] for span in run.spans("tiny"))
-    near("time in tiny", run.weigh(function="tiny"), right, .15 * right)
+    check_work(run, .15)
 
 
 def check_lives(together):
@@ -46,12 +62,10 @@ def check_lives(together):
     # What a child itself can measure is less than its life: it leaves out the
     # way from the fork to its first line and from its last line to its end,
     # both of them long when eight share two cores. The kernel's times do not.
-    lives = sum(one["left_ns"] - one["born_ns"]
-                for one in run.stats["members"] if one["pid"] in set(pids)) / 1e9
-    right = sum(span["end"] - span["begin"] for span in run.spans("tiny"))
+    lives = lives_of(run, pids)
     seen = sum(run.weigh(pid) for pid in pids)
     near("lives of 100 children of 50 ms", seen, lives, .02 * lives)
-    near("time in tiny", run.weigh(function="tiny"), right, .10 * right)
+    right = check_work(run, .10)
     print("  %d at a time: %.1f %% of their lives, %.1f %% of their work,"
           " profiler %.0f ms of CPU"
           % (together, 100 * seen / lives,

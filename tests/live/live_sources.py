@@ -70,8 +70,41 @@ def short_lives(source):
                    1e3 * seconds)
             expect(run.stats["found_late"] == 0, "found late: %s",
                    run.stats["found_late"])
+            # One that ends beside another that was seen is not noticed.
+            missed = run.stats["missed"]
+            expect(missed + seen <= 100 and
+                   (run.stats["events_lost"] > 0) == (missed > 0),
+                   "%d seen, %d missed or more; lost %d times", seen, missed,
+                   run.stats["events_lost"])
     short_children_are_seen.__name__ = source + ": short children are seen"
     return short_children_are_seen
+
+
+APART = """
+import os, time
+for _ in range(60):
+    if os.fork() == 0:
+        os._exit(0)
+    os.wait()
+    time.sleep(.023)
+"""
+
+
+def missed_children_are_noticed(source):
+    """By who looks: of those that end at once, one by one."""
+    def test():
+        need(source)
+        run = fflive.run(["--events=" + source], [fflive.newest(), "-c", APART])
+        fflive.check_run(run)
+        seen = run.stats["processes"]["seen"] - 1
+        missed = run.stats["missed"]
+        expect(seen < 60 and .9 * (60 - seen) - 2 <= missed <= 60 - seen and
+               run.stats["events_lost"] > 0, "%d seen, %d missed; lost %d times",
+               seen, missed, run.stats["events_lost"])
+        expect("processes missed: %d or more" % missed in run.stderr, "%s",
+               run.stderr)
+    test.__name__ = source + ": missed children are noticed"
+    return test
 
 
 def an_ordinary_user_has_perf_for_what_he_starts():
@@ -115,5 +148,7 @@ if __name__ == "__main__":
                 [of_source(source, live_parents.tree_is_kept_by_birth)
                  for source in TOLD] +
                 [short_lives(source) for source in SOURCES] +
+                [missed_children_are_noticed(source)
+                 for source in ("children", "scan")] +
                 [an_ordinary_user_has_perf_for_what_he_starts,
                  in_a_container_perf_watches_a_tree_that_runs_already])

@@ -86,6 +86,66 @@ static void tells_of_children_of_children_in_one_look(void **state)
 	done(&looker);
 }
 
+/* 42, whose children that it waited for had so many faults. */
+static void waited(const struct fakeproc *fake, const char *faults)
+{
+	char text[256];
+
+	(void)snprintf(
+		text, sizeof(text),
+		"42 (a) S 1 7 7 0 -1 4194304 104 %s 0 0 3 4 0 0 20 0 1 0 "
+		"5 2990080 443 18446744073709551615 94 95 140\n",
+		faults);
+	fakeproc_text(fake, "42/stat", text);
+}
+
+static void notices_that_a_child_was_missed(void **state)
+{
+	struct looker looker = watch_42(*state);
+
+	(void)look(&looker, 0);
+	waited(*state, "80");
+	(void)look(&looker, 0);
+	assert_event(&look(&looker, 1)[0], EVENT_LOST, 0, 0);
+	assert_int_equal(children_missed(looker.children), 1);
+	/* More of it is counted at once, and told a second later. */
+	waited(*state, "160");
+	(void)look(&looker, 0);
+	(void)look(&looker, 0);
+	assert_int_equal(children_missed(looker.children), 2);
+	done(&looker);
+}
+
+static void takes_a_child_that_was_seen_for_none_that_was_missed(void **state)
+{
+	const struct fakeproc *fake = *state;
+
+	for (int when = 0; when < 3; when++) {
+		struct looker looker = watch_42(*state);
+
+		fakeproc_text(*state, "42/task/42/children", "50 ");
+		fakeproc_text(*state, "50/stat",
+			      FAKEPROC_STAT("50", "b", "S", "42", "9"));
+		(void)look(&looker, 1);
+		/* The account grows a look before, with, or after its end. */
+		if (when == 0) {
+			waited(*state, "80");
+			(void)look(&looker, 0);
+		}
+		assert_int_equal(unlinkat(fake->fs.root, "50/stat", 0), 0);
+		fakeproc_text(*state, "42/task/42/children", "");
+		if (when == 1)
+			waited(*state, "80");
+		(void)look(&looker, 1);
+		waited(*state, "80");
+		(void)look(&looker, 0);
+		(void)look(&looker, 0);
+		assert_int_equal(children_missed(looker.children), 0);
+		waited(*state, "0");
+		done(&looker);
+	}
+}
+
 static void dates_a_birth_by_its_start_time(void **state)
 {
 	struct looker looker = watch_42(*state);
@@ -328,6 +388,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		WITH_FAKE(tells_nothing_while_nothing_happens),
 		WITH_FAKE(tells_of_children_of_children_in_one_look),
+		WITH_FAKE(notices_that_a_child_was_missed),
+		WITH_FAKE(takes_a_child_that_was_seen_for_none_that_was_missed),
 		WITH_FAKE(dates_a_birth_by_its_start_time),
 		WITH_FAKE(tells_once_of_a_zombie_and_of_its_end),
 		WITH_FAKE(tells_of_an_exec_by_the_image),

@@ -32,6 +32,7 @@ static void tells_what_a_stat_line_says(void **state)
 	assert_int_equal(stat.state, 'R');
 	assert_int_equal(stat.start, 12345);
 	assert_int_equal(stat.cpu_ticks, 7);
+	assert_int_equal(stat.waited_faults, 0);
 	assert_int_equal(stat.code_start, 94);
 	assert_int_equal(stat.stack_start, 140);
 }
