@@ -125,7 +125,7 @@ void forkflame_free(struct forkflame *ff)
 	for (size_t i = 0; i < ff->processes.n; i++)
 		process_free(ff, ff->processes.at[i]);
 	spawn_close(&ff->spawn);
-	session_oncpu_close(ff);
+	session_close_oncpu(ff);
 	listener_stop(ff->listener);
 	children_free(ff->children);
 	loop_free(ff->loop);
@@ -182,7 +182,7 @@ int forkflame_start(struct forkflame *ff, char *const argv[], const void *mask)
 		return r;
 	ff->command = ff->spawn.pid;
 	ff->start_ns = clock_now();
-	r = session_oncpu_open(ff, ff->command);
+	r = session_open_oncpu(ff, ff->command);
 	if (r == 0)
 		r = source_settle(ff, ff->command);
 	if (r == 0 && proctree_add(ff->tree, ff->command, 0, clock_now(),
@@ -275,7 +275,7 @@ static int turn(struct forkflame *ff)
 
 	stopper_reap(ff->stopper);
 	ff->counts.calls_failed += stopper_failed_late(ff->stopper);
-	r = session_oncpu_arrive(ff);
+	r = session_take_oncpu(ff);
 	if (r == 0)
 		r = source_look(ff, now_ns);
 	if (r == 0)
@@ -309,7 +309,7 @@ static int watch_sources(struct forkflame *ff)
 		r = loop_watch(ff->loop, listener_fd(ff->listener),
 			       TOKEN_LISTENER);
 	if (r == 0)
-		r = session_oncpu_watch(ff);
+		r = session_watch_oncpu(ff);
 	return r < 0 ? error_set(&ff->err, r, "wait for events") : 0;
 }
 
@@ -319,7 +319,7 @@ static int begin(struct forkflame *ff)
 	int r = stopper_new(&ff->stopper, ff->command, &ff->err);
 
 	if (r == 0 && !ff->command && !ff->watch.write)
-		r = session_oncpu_begin(ff);
+		r = session_begin_oncpu(ff);
 	if (r == 0 && !ff->command)
 		r = source_settle(ff, 0);
 	if (r == 0)
@@ -363,7 +363,7 @@ static int finish(struct forkflame *ff)
 	ff->cpu_used_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID) - ff->cpu_start_ns;
 	source_close(ff);
 	ff->oncpu_was = ff->oncpu != NULL;
-	session_oncpu_close(ff);
+	session_close_oncpu(ff);
 	ff->running = false;
 	ff->done = true;
 	return session_end_recording(ff);

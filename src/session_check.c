@@ -176,7 +176,7 @@ static enum mark tell_switches(const struct machine *m, const struct trials *t,
 		return MARK_OK;
 	}
 	if (t->switches_own == 0) {
-		str_puts(to, "of a command that you start; with -p, run counts "
+		str_puts(to, "of your own programs; with -a, run counts "
 			     "take their place (");
 		add_paranoid(m, to);
 		str_puts(to, m->paranoid > 0

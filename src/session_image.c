@@ -101,6 +101,7 @@ void process_begin_sampling(struct forkflame *ff, struct process *p)
 
 	watch_python(ff, p);
 	session_watch_title(ff, p);
+	session_need_oncpu(ff, p);
 	if (ff->watch.write)
 		return;
 	p->sampling = true;

@@ -251,6 +251,7 @@ struct process {
 	uint64_t exec_ns; /* of the EXEC that is still to be followed; 0: none */
 	uint64_t born_ns, image_ns; /* birth of process, of its present image */
 	uint64_t image_cpu_ns;      /* the leader's account at the latter */
+	uint64_t watched_ns; /* since then its threads have records; 0: see there */
 	uint64_t left_ns;
 	bool left, gone; /* has left the tree; its pidfd says it has ended */
 	bool headless;   /* its leader has ended, and others lived on */
@@ -487,6 +488,18 @@ int session_reconcile(struct forkflame *ff, uint64_t now_ns);
 
 /* Take in the roots that were asked for, and their descendants. */
 int session_scan_roots(struct forkflame *ff);
+
+/* session_oncpu.c: who runs, by the kernel's records. */
+
+/* Open them: of everybody, or of @command alone; 0: of those that will join. */
+int session_open_oncpu(struct forkflame *ff, pid_t command);
+
+/* @p joins; its records are those of who forked it (@heir_of) where that is given. */
+int session_follow_oncpu(struct forkflame *ff, struct process *p,
+			 const struct process *heir_of);
+
+/* It is about to be sampled: it has records, or nobody has. */
+void session_need_oncpu(struct forkflame *ff, struct process *p);
 
 /* session_kin.c: members whose parent, for the kernel, is a stranger. */
 
@@ -740,26 +753,19 @@ void session_summary_json(const struct forkflame *ff,
 			  enum forkflame_value value, bool members,
 			  struct str *to);
 
-/* session_oncpu.c: the switch records, and how they come. */
+/* session_opening.c: switch records that come while the run goes on. */
 
-/*
- * Open them, of everybody, or, where that is refused, of @command alone (0: none).
- * Returns 0, also when they are refused and not insisted on (ff->oncpu is NULL then);
- * else a negative errno with ff->err.
- */
-int session_oncpu_open(struct forkflame *ff, pid_t command);
-
-/* The same without waiting, of everybody: they come with session_oncpu_arrive. */
-int session_oncpu_begin(struct forkflame *ff);
+/* Have those of everybody opened without waiting; else as session_open_oncpu. */
+int session_begin_oncpu(struct forkflame *ff);
 
 /* Take them if they have come; when to look next (UINT64_MAX: never). */
-int session_oncpu_arrive(struct forkflame *ff);
+int session_take_oncpu(struct forkflame *ff);
 uint64_t session_oncpu_ns(const struct forkflame *ff);
 
 /* Have the loop watch them. Returns 0 or -errno. */
-int session_oncpu_watch(struct forkflame *ff);
+int session_watch_oncpu(struct forkflame *ff);
 
-void session_oncpu_close(struct forkflame *ff);
+void session_close_oncpu(struct forkflame *ff);
 
 /* session_sample.c: the ways to a sample. */
 

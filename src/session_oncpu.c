@@ -1,150 +1,135 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
-#include <pthread.h>
-#include <stdatomic.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "base/outcome.h"
 #include "linux/clock.h"
 #include "session_internal.h"
 
 /*
- * Who runs, by the kernel's records. The first who asks for switch records on a
- * machine waits until every CPU has seen that they are wanted (kernel/events/core.c,
- * account_event: a grace period of RCU, ten milliseconds or so). A run that attaches
- * does not: it begins with run counts while another thread opens them.
+ * Who runs, by the kernel's switch records: of everybody, of the command and its
+ * descendants, or of chosen threads and what they will fork. In the last case it has
+ * to be certain that no thread of a member is without them: one of which no record
+ * ever comes would be taken for one that stands. So a process is watched when it
+ * joins, thread by thread, until a listing shows none that is not watched; what they
+ * fork later has records by itself (process.watched_ns). Where that fails, run
+ * counts take the place of records for all.
  */
-struct oncpu_opening {
-	pthread_t thread;
-	atomic_bool done;
-	/* The thread's, until it is done. */
-	struct oncpu *got;
-	struct error refused;
-	int r;
-};
 
-static int refuse(struct forkflame *ff, const struct error *refused, int r)
+/* A process that makes threads all the time makes them watched, but for the first. */
+#define ROUNDS_MAX 10
+
+static int refused(struct forkflame *ff, int r, const char *text)
 {
-	if (ff->options.oncpu == FORKFLAME_ONCPU_SWITCHES)
-		return error_set(&ff->err, r, "%s: %s", refused->text,
-				 strerror(-r));
 	(void)snprintf(ff->oncpu_reason, sizeof(ff->oncpu_reason), "%.200s: %s",
-		       refused->text, strerror(-r));
+		       text, strerror(-r));
 	return 0;
 }
 
-/* Asked not to use them? */
-static bool is_unwanted(struct forkflame *ff)
+int session_open_oncpu(struct forkflame *ff, pid_t command)
 {
-	if (ff->options.oncpu != FORKFLAME_ONCPU_RUNCOUNTS)
-		return false;
-	(void)snprintf(ff->oncpu_reason, sizeof(ff->oncpu_reason), "asked for");
-	return true;
-}
-
-int session_oncpu_open(struct forkflame *ff, pid_t command)
-{
-	struct error refused = ERROR_NONE;
+	struct error why = ERROR_NONE;
 	int r;
 
-	if (is_unwanted(ff))
+	if (ff->options.oncpu == FORKFLAME_ONCPU_RUNCOUNTS) {
+		(void)snprintf(ff->oncpu_reason, sizeof(ff->oncpu_reason),
+			       "asked for");
 		return 0;
-	r = oncpu_open(&ff->oncpu, -1, &refused);
-	/* An ordinary user may have the records of what he starts himself. */
-	if (r < 0 && command) {
-		refused = ERROR_NONE;
-		r = oncpu_open(&ff->oncpu, command, &refused);
 	}
-	return r < 0 ? refuse(ff, &refused, r) : 0;
-}
-
-static void *open_main(void *ctx)
-{
-	struct oncpu_opening *opening = ctx;
-
-	opening->r = oncpu_open(&opening->got, -1, &opening->refused);
-	atomic_store(&opening->done, true);
-	return NULL;
-}
-
-/* May we have them? Records of births cost no wait, and need the same right. */
-static bool may_open(void)
-{
-	struct perfring ring;
-	int r = perfring_open(&ring, PERFRING_TASKS, -1, 0, 0, NULL);
-
+	r = oncpu_open(&ff->oncpu, -1, &why);
+	/*
+	 * An ordinary user may have the records of what is his own; for one look
+	 * they are not worth it.
+	 */
+	if (r < 0 && !ff->everybody && (command || !ff->dumping)) {
+		why = ERROR_NONE;
+		r = oncpu_open(&ff->oncpu, command, &why);
+	}
 	if (r == 0)
-		perfring_close(&ring);
-	return r == 0;
-}
-
-int session_oncpu_begin(struct forkflame *ff)
-{
-	struct oncpu_opening *opening;
-
-	if (ff->options.oncpu != FORKFLAME_ONCPU_AUTO || ff->dumping ||
-	    !may_open())
-		return session_oncpu_open(ff, 0);
-	opening = calloc(1, sizeof(*opening));
-	if (!opening)
-		return error_set(&ff->err, -ENOMEM, "remember who runs");
-	if (pthread_create(&opening->thread, NULL, open_main, opening) != 0) {
-		free(opening);
-		return session_oncpu_open(ff, 0);
-	}
-	ff->opening = opening;
-	return 0;
-}
-
-/* Wait for the thread, and take what it has got. */
-static int take(struct forkflame *ff)
-{
-	struct oncpu_opening *opening = ff->opening;
-	int r;
-
-	(void)pthread_join(opening->thread, NULL);
-	ff->opening = NULL;
-	ff->oncpu = opening->got;
-	r = opening->r < 0 ? refuse(ff, &opening->refused, opening->r) : 0;
-	free(opening);
-	return r;
-}
-
-int session_oncpu_arrive(struct forkflame *ff)
-{
-	int r;
-
-	if (!ff->opening || !atomic_load(&ff->opening->done))
 		return 0;
-	r = take(ff);
-	if (r == 0 && ff->oncpu)
-		r = session_oncpu_watch(ff);
-	/* What was before the first record is not in them. */
-	session_lose_sight(ff);
-	return r;
+	if (ff->options.oncpu == FORKFLAME_ONCPU_SWITCHES)
+		return error_set(&ff->err, r, "%s: %s", why.text, strerror(-r));
+	return refused(ff, r, why.text);
 }
 
-uint64_t session_oncpu_ns(const struct forkflame *ff)
+/* All threads of @pid that are not in @done. How many, or a negative errno. */
+static int watch_more(struct forkflame *ff, pid_t pid, struct map *done)
 {
-	return ff->opening ? clock_now() + NSEC_PER_MSEC : UINT64_MAX;
+	struct proc_tids tids = { 0 };
+	int r = procfs_tids(&ff->fs, pid, &tids, NULL);
+	int n = 0;
+
+	if (r > 0)
+		r = r == OUT_GONE ? 0 : -EACCES;
+	for (size_t i = 0; r == 0 && i < tids.n; i++) {
+		uint64_t tid = (uint64_t)tids.at[i];
+
+		if (map_get(done, tid, NULL))
+			continue;
+		r = oncpu_watch(ff->oncpu, tids.at[i]);
+		if (r == -ESRCH)
+			r = 0;
+		if (r == 0 && !map_put(done, tid, 0))
+			r = -ENOMEM;
+		n++;
+	}
+	vec_free(&tids);
+	return r < 0 ? r : n;
 }
 
-int session_oncpu_watch(struct forkflame *ff)
+static int watch_threads(struct forkflame *ff, struct process *p)
 {
-	const struct perfring *rings;
-	size_t n = ff->oncpu ? oncpu_fds(ff->oncpu, &rings) : 0;
-	int r = 0;
+	struct map done = { 0 };
+	int n = 1;
 
-	for (size_t i = 0; r == 0 && i < n; i++)
-		r = loop_watch(ff->loop, rings[i].fd, TOKEN_ONCPU);
-	return r;
+	for (int round = 0; n > 0 && round < ROUNDS_MAX; round++)
+		n = watch_more(ff, p->pid, &done);
+	map_free(&done);
+	if (n >= 0)
+		p->watched_ns = clock_now();
+	return n < 0 ? n : 0;
 }
 
-void session_oncpu_close(struct forkflame *ff)
+static int lose_oncpu(struct forkflame *ff, const struct process *p, int r)
 {
-	if (ff->opening)
-		(void)take(ff);
+	char text[64];
+
+	(void)snprintf(text, sizeof(text), "watch the threads of process %d",
+		       p->pid);
 	oncpu_close(ff->oncpu);
 	ff->oncpu = NULL;
+	if (ff->options.oncpu == FORKFLAME_ONCPU_SWITCHES)
+		return error_set(&ff->err, r, "%s: %s", text, strerror(-r));
+	return refused(ff, r, text);
+}
+
+int session_follow_oncpu(struct forkflame *ff, struct process *p,
+			 const struct process *heir_of)
+{
+	int r;
+
+	if (!ff->oncpu || !oncpu_watches(ff->oncpu))
+		return 0;
+	if (heir_of && heir_of->watched_ns &&
+	    p->born_ns > heir_of->watched_ns) {
+		p->watched_ns = heir_of->watched_ns;
+		return 0;
+	}
+	r = watch_threads(ff, p);
+	/* Whoever may not be watched may not be read, as long as that is so. */
+	if (r == 0 || r == -EACCES || r == -EPERM)
+		return 0;
+	return lose_oncpu(ff, p, r);
+}
+
+void session_need_oncpu(struct forkflame *ff, struct process *p)
+{
+	int r;
+
+	if (!ff->oncpu || !oncpu_watches(ff->oncpu) || p->watched_ns)
+		return;
+	r = watch_threads(ff, p);
+	if (r < 0)
+		(void)lose_oncpu(ff, p, r);
 }

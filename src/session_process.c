@@ -255,6 +255,9 @@ int process_join(struct forkflame *ff, const struct member *m)
 	select_image(ff, p, forked ? parent : NULL);
 	find_place(ff, p, forked ? parent : NULL);
 	source_follow(ff, p, forked);
+	r = session_follow_oncpu(ff, p, forked ? parent : NULL);
+	if (r < 0)
+		return r;
 	p->started = p->pid == ff->command && !ff->running;
 	find_image_place(ff, p, forked ? parent : NULL);
 	p->own_image = parent &&

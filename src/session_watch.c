@@ -316,7 +316,7 @@ int forkflame_watch(struct forkflame *ff, enum forkflame_summary_format format,
 	ff->watch =
 		(struct watch){ .write = write, .ctx = ctx, .format = format };
 	/* Who runs is nothing to us. */
-	session_oncpu_close(ff);
+	session_close_oncpu(ff);
 	r = forkflame_run(ff);
 	ff->watch.write = NULL;
 	return r;

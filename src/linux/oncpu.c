@@ -8,6 +8,7 @@
 
 #include "base/map.h"
 #include "base/vec.h"
+#include "linux/perfwatch.h"
 
 /*
  * On a machine with many short-lived strangers the table would grow for ever:
@@ -27,6 +28,8 @@ struct oncpu {
 	struct VEC(struct cpu) cpus;
 	struct VEC(struct oncpu_thread) threads;
 	struct map by_tid; /* into threads */
+	struct perfwatch watch;
+	bool watches;
 	struct VEC(pid_t) touched;
 	struct VEC(pid_t) renamed;
 	uint64_t records;
@@ -52,6 +55,7 @@ int oncpu_open(struct oncpu **ret, pid_t pid, struct error *err)
 
 	if (!o)
 		return error_set(err, -ENOMEM, "remember who runs");
+	o->watches = pid == 0;
 	for (int cpu = 0; cpu < cpus && r == 0; cpu++) {
 		struct error refused = ERROR_NONE;
 
@@ -80,6 +84,7 @@ void oncpu_close(struct oncpu *o)
 {
 	if (!o)
 		return;
+	perfwatch_close(&o->watch);
 	for (size_t i = 0; i < o->rings.n; i++)
 		perfring_close(&o->rings.at[i]);
 	vec_free(&o->rings);
@@ -89,6 +94,17 @@ void oncpu_close(struct oncpu *o)
 	vec_free(&o->renamed);
 	map_free(&o->by_tid);
 	free(o);
+}
+
+int oncpu_watch(struct oncpu *o, pid_t tid)
+{
+	return perfwatch_add(&o->watch, o->rings.at, o->rings.n,
+			     PERFRING_SWITCHES, tid);
+}
+
+bool oncpu_watches(const struct oncpu *o)
+{
+	return o->watches;
 }
 
 size_t oncpu_fds(const struct oncpu *o, const struct perfring **ret)

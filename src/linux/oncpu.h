@@ -45,10 +45,18 @@ struct oncpu_thread {
 };
 
 /*
- * Open the switch records of the machine, for @pid -1, or of @pid and what it
- * will fork. Returns 0, or a negative errno with @err told.
+ * Open the switch records of the machine, for @pid -1, of @pid and what it will
+ * fork, or, for 0, of those that are watched; not longer than the calling thread
+ * lives. Returns 0, or a negative errno with @err told.
  */
 int oncpu_open(struct oncpu **ret, pid_t pid, struct error *err);
+
+/*
+ * Opened with @pid 0: watch thread @tid and all that it will fork, from now on.
+ * Returns as perfwatch_add. oncpu_watches: whether it was opened so.
+ */
+int oncpu_watch(struct oncpu *o, pid_t tid);
+bool oncpu_watches(const struct oncpu *o);
 void oncpu_close(struct oncpu *o);
 
 /* One without rings, fed by oncpu_feed: for tests. NULL when memory is gone. */

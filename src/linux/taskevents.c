@@ -23,6 +23,7 @@
 #include "base/map.h"
 #include "base/vec.h"
 #include "linux/clock.h"
+#include "linux/perfwatch.h"
 
 #define BUFFER_DEFAULT (1u << 20)
 #define BUFFER_MIN (16u << 10)
@@ -43,8 +44,8 @@ struct taskevents {
 	bool owed;         /* a LOST */
 	uint64_t until_ns; /* when the rings were last read */
 	_Atomic uint64_t received, dropped;
-	struct VEC(int) also; /* of those that are watched, for each ring */
-	struct map watched;
+	struct perfwatch watch;
+	struct map watched; /* the threads in it */
 };
 
 struct taskevents *taskevents_new(void)
@@ -58,9 +59,7 @@ static void taskevents_close(struct taskevents *t)
 		return;
 	for (size_t i = 0; i < t->rings.n; i++)
 		perfring_close(&t->rings.at[i]);
-	for (size_t i = 0; i < t->also.n; i++)
-		(void)close(t->also.at[i]);
-	vec_free(&t->also);
+	perfwatch_close(&t->watch);
 	map_free(&t->watched);
 	vec_free(&t->rings);
 	vec_free(&t->pending);
@@ -119,24 +118,16 @@ int taskevents_open(struct taskevents **ret, pid_t pid, size_t buffer,
 
 int taskevents_watch(struct taskevents *t, pid_t tid)
 {
-	size_t before = t->also.n;
-	int r = 0;
+	int r;
 
 	if (map_get(&t->watched, (uint64_t)tid, NULL))
 		return 0;
-	if (!vec_reserve(&t->also, t->rings.n) ||
-	    !map_put(&t->watched, (uint64_t)tid, 0))
+	if (!map_put(&t->watched, (uint64_t)tid, 0))
 		return -ENOMEM;
-	for (size_t i = 0; i < t->rings.n && r >= 0; i++) {
-		r = perfring_also(&t->rings.at[i], PERFRING_TASKS, tid);
-		if (r >= 0)
-			t->also.at[t->also.n++] = r;
-	}
-	if (r >= 0)
-		return 0;
-	while (t->also.n > before)
-		(void)close(t->also.at[--t->also.n]);
-	(void)map_remove(&t->watched, (uint64_t)tid);
+	r = perfwatch_add(&t->watch, t->rings.at, t->rings.n, PERFRING_TASKS,
+			  tid);
+	if (r < 0)
+		(void)map_remove(&t->watched, (uint64_t)tid);
 	return r;
 }
 

@@ -204,8 +204,10 @@ def read_truth(path):
 class Target:
     """A program of ours that runs without forkflame, to attach to."""
 
-    def __init__(self, command, notes=1, **how):
+    def __init__(self, command, notes=1, open_truth=False, **how):
         self.dir = tempfile.mkdtemp(prefix="fflive-")
+        if open_truth:
+            os.chmod(self.dir, 0o777)  # it is another user's
         self.truth_path = os.path.join(self.dir, "truth")
         self.process = spawn(command, stdout=subprocess.DEVNULL,
                              env=environment(self.truth_path), **how)

@@ -102,6 +102,28 @@ def own_command_is_profiled():
                    run.stats[key + "_reason"], "no reason for %s", key)
 
 
+def own_process_is_profiled_by_its_switch_records():
+    """Threads and children of before and of meanwhile, which sleep and wake: who
+    slept when we came is not taken for asleep for ever."""
+    python = reachable_python()
+    with Copies() as copies:
+        command = [python, copies.program("attached.py"), "2"]
+        with fflive.Target(command, notes=2, cwd="/", open_truth=True,
+                           **other_user()) as target:
+            run = copies.run(["--mode", "cpu", "-p", target.pid])
+            run.truth = target.truth()
+        fflive.check_run(run)
+        if run.stats["oncpu"] != "switches":
+            raise fflive.Skip(run.stats["oncpu_reason"])
+        for name in ("old_thread", "new_thread", "old_child", "new_child",
+                     "thread_of_new_child"):
+            for span in run.spans(name):
+                fflive.near("CPU time of " + name,
+                            run.weigh(span["pid"], name), span["cpu"],
+                            fflive.slack(span["cpu"]) + .02)
+        expect(run.stats["threads"] >= 6, "threads: %s", run.stats["threads"])
+
+
 def process_of_root_is_refused():
     with Copies() as copies:
         if os.geteuid() == 0:
@@ -124,4 +146,6 @@ def process_of_root_is_refused():
 
 
 if __name__ == "__main__":
-    fflive.main(once=[own_command_is_profiled, process_of_root_is_refused])
+    fflive.main(once=[own_command_is_profiled,
+                      own_process_is_profiled_by_its_switch_records,
+                      process_of_root_is_refused])
