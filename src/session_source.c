@@ -105,14 +105,27 @@ static int watch(struct forkflame *ff, struct taskevents *t, pid_t pid)
 	return r;
 }
 
-/* Those that were asked for; whom they have forked is watched when it is found. */
+/*
+ * Those that were asked for; whom they have forked is watched when it is found. One
+ * that is refused may not be read either, and does not stand in the others' way.
+ */
 static int watch_roots(struct forkflame *ff, struct taskevents *t,
 		       struct error *why)
 {
+	size_t watched = 0;
+	int refusal = 0;
 	int r = 0;
 
-	for (size_t i = 0; r >= 0 && i < ff->roots.n; i++)
+	for (size_t i = 0; r >= 0 && i < ff->roots.n; i++) {
 		r = watch(ff, t, ff->roots.at[i].pid);
+		watched += r >= 0;
+		if (r == -EACCES || r == -EPERM) {
+			refusal = r;
+			r = 0;
+		}
+	}
+	if (r == 0 && !watched)
+		r = refusal;
 	if (r < 0)
 		return error_set(why, r,
 				 "perf task records: of a process that "
