@@ -15,7 +15,9 @@ its statistics are parsed, and what the target programs noted of themselves
 Environment: FORKFLAME, the program under test; FORKFLAME_PYTHONS, interpreters
 separated by blanks; FORKFLAME_LONG=1 for the long versions; FORKFLAME_EVENTS, the source of
 process events (--events) of all runs that name none; FORKFLAME_KEEP=1 keeps the
-directories of the runs.
+directories of the runs; FORKFLAME_REFUSED, what the kernel refuses to FORKFLAME (see
+check_refused.py): of "ptrace" and "readv" a profile cannot be what it should be, and
+only what must hold all the same fails a test.
 """
 import atexit
 import collections
@@ -39,9 +41,15 @@ PROGRAMS = os.path.join(HERE, "programs")
 FORKFLAME = os.path.abspath(os.environ.get("FORKFLAME", "forkflame"))
 LONG = os.environ.get("FORKFLAME_LONG") == "1"
 EVENTS = os.environ.get("FORKFLAME_EVENTS")
+REFUSED = os.environ.get("FORKFLAME_REFUSED", "")
+MAIMED = REFUSED in ("ptrace", "readv")
 RATE = 100
 
 Interpreter = collections.namedtuple("Interpreter", "path version")
+
+
+class Unsound(Failure):
+    """What must hold whatever the kernel refuses was not so."""
 
 
 class Skip(Exception):
@@ -295,10 +303,12 @@ class Run:
         except subprocess.TimeoutExpired:
             kill_group(self.process)
             self.read()
-            raise Failure("forkflame %s still ran after %g s"
+            raise Unsound("forkflame %s still ran after %g s"
                           % (" ".join(self.args), timeout))
         self.ended = time.monotonic()
         self.read()
+        if MAIMED:
+            check_sound(self)
         return self
 
     def collapsed(self):
@@ -430,6 +440,24 @@ def check_lines(run):
                pid, lines[pid], key, right[pid])
 
 
+def check_sound(run):
+    """Nobody is hurt, and the sums hold."""
+    try:
+        expect(run.status is None or run.status >= 0 or
+               -run.status in (signal.SIGINT, signal.SIGTERM, signal.SIGKILL),
+               "forkflame died of signal %s", run.status)
+        expect("Traceback" not in run.stderr, "the target failed: %s", run.stderr)
+        if run.stats:
+            check_let_go(one["pid"] for one in run.stats["members"])
+            check_seen(run.stats)
+            check_attempts(run.stats)
+            check_totals(run.stats)
+        if run.stats and run.files and run.collapsed():
+            check_lines(run)
+    except Failure as failure:
+        raise Unsound(str(failure))
+
+
 def check_run(run, status=0, stdout=b"", here=True):
     """What must hold after every run. @here: the pids are of our namespace."""
     expect(run.status == status, "exit status: expected %s, saw %s", status,
@@ -467,7 +495,7 @@ def show_last_run():
 
 
 def attempt(test, *args):
-    """Run one test. Returns "ok", "SKIP" or "FAIL"."""
+    """Run one test. Returns "ok", "SKIP" or "FAIL"; "maimed" where it had to."""
     begin = time.monotonic()
     name = " ".join([test.__name__.replace("_", " ")] +
                     ["(%s)" % os.path.realpath(arg) for arg in args])
@@ -478,8 +506,12 @@ def attempt(test, *args):
         outcome, why = "SKIP", ": machine cannot: %s" % skip
     except Failure as failure:
         outcome, why = "FAIL", "\n  %s" % failure
+        if MAIMED and not isinstance(failure, Unsound):
+            outcome, why = "maimed", ": %s" % str(failure).splitlines()[0][:200]
     except Exception:  # what was read is not as it must be
         outcome, why = "FAIL", "\n" + traceback.format_exc()
+        if MAIMED:
+            outcome, why = "maimed", ": " + traceback.format_exc(0).strip()[-200:]
     print("%s: %s%s [%.1f s]" % (outcome, name, why, time.monotonic() - begin),
           flush=True)
     if outcome == "FAIL":
