@@ -27,6 +27,9 @@
  */
 #define YOUNG_NS (200 * NSEC_PER_MSEC)
 
+/* A time that was made of a start time is off by no more than this. */
+#define TICK_NS (20 * NSEC_PER_MSEC)
+
 static void note_loss(struct forkflame *ff)
 {
 	uint64_t dropped = ff->listener   ? listener_dropped(ff->listener)
@@ -216,9 +219,12 @@ static int snapshot_tell(struct forkflame *ff, struct snapshot *s)
 		r = select_strangers(ff, s->procs.at, s->procs.n,
 				     nsec_since(s->taken_ns, s->young_ns),
 				     s->first);
+	/* By who looks, births are told too early, by a clock tick. */
 	if (r == 0)
-		r = proctree_snapshot(ff->tree, s->procs.at, s->procs.n,
-				      s->taken_ns, clock_now(), s->first);
+		r = proctree_snapshot(
+			ff->tree, s->procs.at, s->procs.n,
+			nsec_since(s->taken_ns, ff->children ? TICK_NS : 0),
+			clock_now(), s->first);
 	tell_tree(ff, &events, true);
 	vec_free(&events);
 	return r < 0 ? r : 0;

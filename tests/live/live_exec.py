@@ -87,9 +87,18 @@ def exec_of_a_program_that_is_not_python():
     expect(lines < 40, "%d lines on stderr", lines)
 
 
-def in_order(process, programs):
-    """One that went on before it was asked has the name of the next, or none."""
+def in_order(run, process, programs):
+    """One that went on before it was asked has the name of the next, or none. Who
+    looks every 10 ms misses some; the last stays."""
     images = process["images"]
+    if run.stats["events"] in ("children", "scan"):
+        seen = [os.path.basename(image["command"].strip("[]").split(" ")[0])
+                for image in images]
+        rest = iter(programs)
+        expect(seen and seen[-1] == programs[-1] and
+               all(word in rest for word in seen), "expected %s, saw %s",
+               programs, seen)
+        return
     expect(len(images) == len(programs), "expected %s, saw %s", programs, images)
     for number, image in enumerate(images):
         word = os.path.basename(image["command"].strip("[]").split(" ")[0])
@@ -107,12 +116,12 @@ def launchers_are_images_in_their_order():
     fflive.check_run(run, stdout=b"the end of the chain\n")
     root, child = run.stats["members"]
     names = [os.path.basename(path) for path in (first, second, first)]
-    in_order(root, ["sh", "env", "timeout"])
-    in_order(child, ["nice"] + names)
-    verdicts = [one["verdict"] for one in child["images"]]
+    in_order(run, root, ["sh", "env", "timeout"])
+    in_order(run, child, ["nice"] + names)
+    verdicts = [one["verdict"] for one in child["images"]][-3:]
     expect(root["verdict"] == "not_python" and child["verdict"] == "sampled" and
-           verdicts[1:] == ["sampled"] * 3, "verdicts: %s", verdicts)
-    versions = [one["python"] for one in child["images"][1:]]
+           verdicts == ["sampled"] * 3, "verdicts: %s", verdicts)
+    versions = [one["python"] for one in child["images"][-3:]]
     expect(versions == [text_of(first), text_of(second), text_of(first)],
            "versions: %s", versions)
     expect(run.weigh(child["pid"], "burn") > .06, "time in burn: %.3f s",
