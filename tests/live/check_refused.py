@@ -15,7 +15,9 @@ At the end comes a table: what is refused, test, result, of how many parts.
 Environment: as for the live tests.
 """
 import argparse
+import glob
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -27,17 +29,34 @@ NAMES = ("connector", "perf", "ptrace", "readv")
 # Nothing of these is about what may be refused; or they refuse things themselves.
 LEFT_OUT = ("live_page.py", "live_refused.py")
 WRAPPER = """#!/bin/sh
-exec '%s' '%s' %s '%s' "$@"
+LD_LIBRARY_PATH='%s' exec '%s' '%s' %s '%s' "$@"
 """
+
+
+def copies(directory):
+    """The program, its library and the filter where everybody may read them, as
+    some tests run it as another user."""
+    real = os.environ["FORKFLAME"]
+    here = os.path.dirname(real)
+    for libs in (os.path.join(here, ".libs"),
+                 os.path.join(os.path.dirname(here), ".libs")):
+        for path in glob.glob(os.path.join(libs, "*.so.*")):
+            shutil.copy(path, directory)
+    shutil.copy(real, os.path.join(directory, "forkflame"))
+    shutil.copy(os.path.join(HERE, "programs", "refuse.py"), directory)
+    os.chmod(directory, 0o755)
 
 
 def wrap(directory, name):
     """A program in place of forkflame, which is it under the filter."""
     path = os.path.join(directory, "forkflame-without-" + name)
+    python = "/usr/bin/python3"
+    if not os.path.exists(python):
+        python = sys.executable
     with open(path, "w") as file:
-        file.write(WRAPPER % (sys.executable,
-                              os.path.join(HERE, "programs", "refuse.py"), name,
-                              os.environ["FORKFLAME"]))
+        file.write(WRAPPER % (directory, python,
+                              os.path.join(directory, "refuse.py"), name,
+                              os.path.join(directory, "forkflame")))
     os.chmod(path, 0o755)
     return path
 
@@ -73,7 +92,7 @@ def main():
     args = parser.parse_args()
     rows = []
     with tempfile.TemporaryDirectory() as directory:
-        os.chmod(directory, 0o755)
+        copies(directory)
         for name in args.refuse.split(","):
             forkflame = wrap(directory, name)
             rows += [attempt(test, name, forkflame) for test in args.tests
