@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "base/outcome.h"
 #include "linux/clock.h"
@@ -53,6 +54,15 @@ int session_open_oncpu(struct forkflame *ff, pid_t command)
 	return refused(ff, r, why.text);
 }
 
+/* Half of the files that may be open is for other things: they are needed more. */
+static bool has_files(const struct forkflame *ff)
+{
+	struct rlimit limit;
+
+	return getrlimit(RLIMIT_NOFILE, &limit) < 0 ||
+	       oncpu_files(ff->oncpu) < limit.rlim_cur / 2;
+}
+
 /* All threads of @pid that are not in @done. How many, or a negative errno. */
 static int watch_more(struct forkflame *ff, pid_t pid, struct map *done)
 {
@@ -67,7 +77,8 @@ static int watch_more(struct forkflame *ff, pid_t pid, struct map *done)
 
 		if (map_get(done, tid, NULL))
 			continue;
-		r = oncpu_watch(ff->oncpu, tids.at[i]);
+		r = has_files(ff) ? oncpu_watch(ff->oncpu, tids.at[i])
+				  : -EMFILE;
 		if (r == -ESRCH)
 			r = 0;
 		if (r == 0 && !map_put(done, tid, 0))

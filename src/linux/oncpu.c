@@ -107,6 +107,11 @@ bool oncpu_watches(const struct oncpu *o)
 	return o->watches;
 }
 
+size_t oncpu_files(const struct oncpu *o)
+{
+	return o->watch.fds.n;
+}
+
 size_t oncpu_fds(const struct oncpu *o, const struct perfring **ret)
 {
 	*ret = o->rings.at;

@@ -53,10 +53,12 @@ int oncpu_open(struct oncpu **ret, pid_t pid, struct error *err);
 
 /*
  * Opened with @pid 0: watch thread @tid and all that it will fork, from now on.
- * Returns as perfwatch_add. oncpu_watches: whether it was opened so.
+ * Returns as perfwatch_add. oncpu_watches: whether it was opened so; oncpu_files: how
+ * many files it has open for those.
  */
 int oncpu_watch(struct oncpu *o, pid_t tid);
 bool oncpu_watches(const struct oncpu *o);
+size_t oncpu_files(const struct oncpu *o);
 void oncpu_close(struct oncpu *o);
 
 /* One without rings, fed by oncpu_feed: for tests. NULL when memory is gone. */

@@ -3,6 +3,10 @@
 """The tree keeps the parent of birth: for a fork from a worker thread, for an
 orphan and its child, for what the root makes with CLONE_PARENT. Nothing from outside
 the tree is taken in."""
+import os
+import signal
+
+import ffworkers
 import fflive
 from fflive import expect
 
@@ -71,14 +75,20 @@ def siblings_of_the_root_are_its_children(source):
 
 def siblings_are_found_by_who_attaches(source):
     """Copies by their addresses; what becomes another program only by perf."""
-    command = [fflive.newest(), fflive.program("siblings.py"), "2.5"]
+    command = [fflive.newest(), fflive.program("siblings.py"), "2.5", "wait"]
     family = dict(FAMILY)
     if source != "perf":
         del family["program"]
     with fflive.Target(command) as target, fflive.Target(command) as stranger:
-        run = fflive.run(["--events=" + source, "-p", target.pid])
+        run = fflive.start(["--events=" + source, "-p", target.pid])
+        fflive.wait_until(lambda: target.pid in ffworkers.watched(run) or
+                          run.process.poll() is not None, 30, "attaching")
+        for one in (target, stranger):
+            os.kill(one.pid, signal.SIGUSR1)
+        run.wait()
         if run.stats is None and source in run.stderr:
             raise fflive.Skip(run.stderr.splitlines()[0])
+        stranger.process.wait(30)
         run.truth = target.truth()
         strangers = set(pids_of(stranger.truth()).values())
     fflive.check_run(run)

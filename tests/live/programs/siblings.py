@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The root makes children with CLONE_PARENT: to the kernel they are its siblings.
 
-	siblings.py SECONDS
+	siblings.py SECONDS [wait]
+
+wait: until it gets SIGUSR1, before it makes any.
 
 root - copy (CLONE_PARENT)
        - child_of_copy (an ordinary child)
@@ -10,8 +12,8 @@ root - copy (CLONE_PARENT)
 import ctypes
 import os
 import platform
+import signal
 import sys
-import time
 
 from truth import burn, note, timed
 
@@ -37,11 +39,13 @@ def sibling():
 
 
 def main():
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGUSR1})
     note(role="root")
+    if sys.argv[2:] == ["wait"]:
+        signal.sigwait({signal.SIGUSR1})
     # The end of file on this pipe says that the last descendant has gone.
     gone, alive = os.pipe()
     os.set_inheritable(alive, True)
-    time.sleep(.3)  # who attaches needs time
     if sibling() == 0:
         if os.fork() == 0:
             timed(child_of_copy)
@@ -56,7 +60,7 @@ def main():
 
 
 SECONDS = float(sys.argv[1])
-if len(sys.argv) > 2:
+if sys.argv[2:] == ["program"]:
     timed(program)
 else:
     main()
