@@ -22,14 +22,15 @@ import time
 import weakref
 
 try:
-    from _thread import get_ident
+    from _thread import get_ident, start_new_thread
 except ImportError:
-    from thread import get_ident
+    from thread import get_ident, start_new_thread
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 OLD = sys.version_info[0] < 3
 
-tids = {}
+tids = {}  # of threads, by what the interpreter calls them
+known = {}  # their frames, where the interpreter cannot be asked
 skip = set(os.environ.get("HELD_SKIP", "").split(","))
 
 
@@ -71,7 +72,7 @@ def truth_of(point, frame):
     """@frame is this thread's innermost that is told."""
     here = get_ident()
     threads = {}
-    for ident, top in sys._current_frames().items():
+    for ident, top in (known or sys._current_frames()).items():
         if ident in tids:
             threads[tids[ident]] = stack(frame if ident == here else top)
     return json.dumps({"point": point, "pid": os.getpid(), "tid": tids[here],
@@ -92,6 +93,26 @@ def held(point):
         hold(point)
         return 0
     return hold_in
+
+
+def tasks():
+    """The threads that there are, as the kernel has them."""
+    return [int(tid) for tid in os.listdir("/proc/self/task")]
+
+
+def await_end(tid):
+    while tid in tasks():
+        time.sleep(.001)
+
+
+def join(self, *timeout):
+    """Until the interpreter has forgotten it, too: in 2.7 a thread that was joined
+    still has to take the lock once more, and is listed until then."""
+    _join(self, *timeout)
+    await_end(tids.get(self.ident))
+
+
+_join, threading.Thread.join = threading.Thread.join, join
 
 
 def settle():
@@ -328,9 +349,6 @@ def deep_recursion(point):
     thread.start()
     threading.stack_size(0)
     thread.join()
-    # In 2.7 it is joined a moment before the interpreter forgets it.
-    while thread.ident in sys._current_frames():
-        time.sleep(.001)
     sys.setrecursionlimit(1000)
 
 
@@ -677,6 +695,55 @@ def new_threads(point):
         thread.join()
 
 
+def ended_unheard(point):
+    """Threads that C code ends: the interpreter has them for ever, frames and all.
+    The next one gets its stack, and with that its ident."""
+    try:
+        import ctypes
+        end = ctypes.CDLL(None).pthread_exit
+    except Exception:
+        return
+
+    def inner():
+        end(None)
+
+    def ends():
+        here_i_am()
+        begun.append(tids[get_ident()])
+        inner()
+
+    def follows():
+        here_i_am()
+        begun.append(tids[get_ident()])
+        known[get_ident()] = None
+        settle()
+        hold(point)
+        del known[get_ident()]
+        done.release()
+
+    pid = os.fork()
+    if pid:
+        assert os.waitpid(pid, 0)[1] == 0
+        return
+    tids.clear()
+    here_i_am()
+    # 3.11 and 3.12 would look for frames on the stack of one that ended.
+    known[get_ident()] = sys._getframe()
+    begun, done = [], threading.Lock()
+    done.acquire()
+    for i in range(0, 6, 2):
+        start_new_thread(ends, ())
+        while len(begun) == i:
+            time.sleep(.001)
+        await_end(begun[i])
+        hold(point)
+        start_new_thread(follows, ())
+        done.acquire()
+        await_end(begun[i + 1])
+        hold(point)
+    os._exit(0)
+
+
 COMMON = [plain_calls, decorated, decorator_is_applied, class_body,
           default_is_evaluated, initialised, hot_functions, hot_in_threads,
           deep_recursion, recursion_through_c, in_generator, generator_is_sent_to,
@@ -685,7 +752,7 @@ COMMON = [plain_calls, decorated, decorator_is_applied, class_body,
           handlers, destructor, garbage, signal_handler, traced, profiled,
           ctypes_callback, executed_string, evaluated_string, far_lines,
           wide_line, long_table, strange_files, new_threads, forked,
-          forked_by_a_thread]
+          forked_by_a_thread, ended_unheard]
 
 
 def main():
