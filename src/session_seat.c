@@ -79,7 +79,7 @@ static int check_owner(struct forkflame *ff, const struct thread *t,
 /*
  * Whether the evaluation of a thread state goes on on the C stack of @t. Up to 3.12
  * an interpreter may be run by another thread than the one that made it, and bear
- * the maker's numbers. In 3.11 and 3.12 the thread state points to the C stack, so
+ * the maker's numbers. In 3.10 to 3.12 the thread state points to the C stack, so
  * that it can be told: a thread's pthread structure is at the top of its stack, and
  * the first thread's stack is above all others.
  */
@@ -90,8 +90,8 @@ static bool is_here(struct forkflame *ff, const struct thread *t,
 	const struct layout *layout = &seat_runtime(t, seat)->layout;
 	uint64_t top = t->seat.pthread, at;
 
-	if (layout->frame_kind != FRAME_CFRAME ||
-	    mem_read_u64(&ff->mem, seat->tstate + layout->thread.frame, &at))
+	if (layout->thread.c_stack == LAYOUT_NONE ||
+	    mem_read_u64(&ff->mem, seat->tstate + layout->thread.c_stack, &at))
 		return true;
 	/* A leader that a thread has forked goes on on that one's stack. */
 	if (at >= top)
@@ -109,7 +109,7 @@ static bool is_here(struct forkflame *ff, const struct thread *t,
 static bool lends(const struct process *p)
 {
 	return p->lends &&
-	       process_image(p)->rt.layout.frame_kind == FRAME_CFRAME;
+	       process_image(p)->rt.layout.thread.c_stack != LAYOUT_NONE;
 }
 
 static int read_seat(struct forkflame *ff, struct thread *t, struct seat *seat,

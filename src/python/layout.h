@@ -79,7 +79,8 @@ struct layout {
 	} gil;
 	struct {
 		uint16_t next, interp;
-		uint16_t frame;      /* leaf, or cframe for FRAME_CFRAME */
+		uint16_t frame;   /* leaf, or cframe for FRAME_CFRAME */
+		uint16_t c_stack; /* points to where it evaluates: 3.10 to 3.12 */
 		uint16_t base_frame; /* 3.15: the sentinel below every stack */
 		uint16_t thread_id;  /* pthread_t */
 		uint16_t native_id;  /* kernel tid, 3.11+ */

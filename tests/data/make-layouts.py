@@ -356,6 +356,8 @@ def row(name, facts):
         ('thread.interp', facts.at(ts, 'interp')),
         ('thread.frame',
          facts.at(ts, 'frame', 'current_frame', *([] if old else ['cframe']))),
+        # An evaluation's own structure, which lies on the stack of the C code.
+        ('thread.c_stack', facts.at(ts, 'cframe')),
         ('thread.base_frame', facts.at(ts, 'base_frame')),
         ('thread.thread_id', facts.at(ts, 'thread_id')),
         ('thread.native_id', facts.at(ts, 'native_thread_id')),

@@ -243,7 +243,7 @@ def main():
     outcomes += ffplaces.each(stacks_of_two_interpreters_are_one,
                               lambda version: version >= (3, 8))
     outcomes += ffplaces.each(interpreter_is_shown_where_it_runs,
-                              lambda version: version >= (3, 11))
+                              lambda version: version >= (3, 10))
     outcomes += ffplaces.each(numbers_of_another_namespace_are_told_apart)
     outcomes.append(fflive.attempt(attaches_to_another_namespace, fflive.newest()))
     outcomes.append(fflive.attempt(another_c_library_keeps_its_numbers_elsewhere))

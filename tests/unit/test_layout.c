@@ -217,6 +217,23 @@ static void knows_how_each_version_links_its_frames(void **state)
 	assert_int_equal(py312->owner_skip, 1 << 3);
 }
 
+static void
+knows_which_versions_point_to_the_stack_of_an_evaluation(void **state)
+{
+	(void)state;
+	for (uint8_t minor = 6; minor <= 15; minor++) {
+		const struct layout *row = layout_find(3, minor, false);
+
+		if (minor == 10)
+			assert_int_equal(row->thread.c_stack, 48);
+		else if (row->frame_kind == FRAME_CFRAME)
+			assert_int_equal(row->thread.c_stack,
+					 row->thread.frame);
+		else
+			assert_int_equal(row->thread.c_stack, LAYOUT_NONE);
+	}
+}
+
 static void knows_where_the_older_versions_have_things(void **state)
 {
 	const struct layout *py27 = layout_find(2, 7, false);
@@ -455,6 +472,8 @@ int main(void)
 		cmocka_unit_test(never_takes_a_neighbours_row),
 		cmocka_unit_test(stays_within_what_readers_have_room_for),
 		cmocka_unit_test(knows_how_each_version_links_its_frames),
+		cmocka_unit_test(
+			knows_which_versions_point_to_the_stack_of_an_evaluation),
 		cmocka_unit_test(knows_where_the_older_versions_have_things),
 		cmocka_unit_test(moves_the_strings_bits_in_free_threaded_3_14),
 		WITH_TARGET(reads_its_own_version_to_the_row_of_it),
