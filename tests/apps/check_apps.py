@@ -252,6 +252,76 @@ def command_of(run):
     return children[0]
 
 
+# mod_wsgi: an interpreter for each of two mounts, in Apache's own processes or in
+# those that it starts for them. They are another user's.
+
+APACHE = """\
+ServerName localhost
+Listen 127.0.0.1:%(port)d
+PidFile %(where)s/pid
+ErrorLog %(where)s/errors
+DefaultRuntimeDir %(where)s
+LoadModule mpm_%(mpm)s_module %(modules)s/mod_mpm_%(mpm)s.so
+LoadModule authz_core_module %(modules)s/mod_authz_core.so
+LoadModule wsgi_module %(modules)s/mod_wsgi.so
+User nobody
+Group nogroup
+WSGISocketPrefix %(where)s/wsgi
+WSGIScriptAlias /a %(where)s/mounted.py
+WSGIScriptAlias /b %(where)s/mounted.py
+<Directory %(where)s>
+	Require all granted
+</Directory>
+"""
+OWN = """\
+StartServers 2
+ServerLimit 2
+MinSpareServers 1
+WSGIPythonPath %(where)s
+"""
+DAEMONS = """\
+StartServers 1
+ServerLimit 1
+WSGIRestrictEmbedded On
+WSGIDaemonProcess apps processes=2 threads=3 python-path=%(where)s
+WSGIProcessGroup apps
+"""
+
+
+def apache(where, mpm, more):
+    """(port, command) of an Apache that has its files in @where."""
+    modules = "/usr/lib/apache2/modules"
+    words = [need("apache2"), "-D", "FOREGROUND", "-f", where + "/conf"]
+    if not os.path.exists(modules + "/mod_wsgi.so"):
+        raise Skip("mod_wsgi is not installed")
+    port = ffworkers.free_port()
+    os.chmod(where, 0o755)
+    shutil.copy(ours("mounted.py"), where)
+    shutil.copy(fflive.program("truth.py"), where)
+    with open(where + "/conf", "w") as out:
+        out.write((APACHE + more) % {"where": where, "mpm": mpm, "port": port,
+                                     "modules": modules})
+    return port, words
+
+
+def mod_wsgi(mpm, more, others):
+    """@others: processes of Apache that run no Python."""
+    def program():
+        with tempfile.TemporaryDirectory(prefix="fflive-") as where:
+            port, command = apache(where, mpm, more)
+            run = start(command)
+            served = ffworkers.serve(port, 60, ("/a", "/b"))
+            os.kill(command_of(run), signal.SIGTERM)
+            finish(run)
+        workers = ffworkers.check_clocks(run, ("view_a", "view_b"))
+        expect(workers == set(served), "%s answered, views in %s", dict(served),
+               sorted(workers))
+        ffworkers.check_elsewhere(run, ("view_a", "view_b"), workers)
+        ffworkers.check_sampled(run, 2, 2 + others)
+        return run
+    return program
+
+
 # Celery, with Redis as its broker
 
 def redis(port, where):
@@ -374,6 +444,8 @@ APPS = [
     ("uWSGI", uwsgi),
     ("uWSGI, attached to", uwsgi_attached),
     ("uWSGI, two interpreters", uwsgi_interpreters),
+    ("mod_wsgi, daemons", mod_wsgi("event", DAEMONS, 2)),
+    ("mod_wsgi, in Apache", mod_wsgi("prefork", OWN, 1)),
     ("Celery with Redis, attached to", celery),
     ("joblib loky", joblib),
     ("dask LocalCluster", dask),

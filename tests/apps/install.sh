@@ -83,6 +83,7 @@ pypi() {
 mkdir -p "$cache" || exit 0
 debian gunicorn gunicorn python3-setproctitle
 debian uwsgi uwsgi-core uwsgi-plugin-python3
+debian mod_wsgi apache2-bin libapache2-mod-wsgi-py3
 debian celery python3-celery python3-redis redis-server
 debian joblib python3-joblib
 debian dask python3-distributed

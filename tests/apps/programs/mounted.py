@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A web application for uWSGI, mounted at /a and at /b, in an interpreter each."""
+"""A web application for uWSGI and mod_wsgi, mounted at /a and at /b, in an
+interpreter each."""
 import os
 
 from truth import burn_cpu, timed
