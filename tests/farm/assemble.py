@@ -9,7 +9,7 @@ be had is named, with the reason, and tried again the next time. All of it goes
 into $FORKFLAME_FARM, else $XDG_CACHE_HOME/forkflame-farm, else
 ~/.cache/forkflame-farm: a folder a source, complete when it has a file `.done`.
 No step runs longer than its limit. A full farm is 4 GB and half an hour; it needs
-root (chroot), debootstrap, apt-get, mvn, go and a C compiler, as far as the
+root (chroot), debootstrap, apt-get, mvn, go, pip and a C compiler, as far as the
 source does.
 """
 import fcntl
@@ -292,6 +292,47 @@ def renamed(where):
     shutil.copy2(os.path.realpath("/usr/bin/python3"), os.path.join(where, "worker"))
 
 
+# What the tests' programs import has to be named: it is they that run in a bundle.
+RUNNER = """
+import sys
+import __future__, asyncio, atexit, binascii, collections, concurrent.futures
+import contextlib, ctypes, dis, functools, gc, importlib.abc, importlib.machinery
+import json, os, random, re, runpy, select, signal, sysconfig, threading, time
+import types, weakref
+try:
+    import _interpreters
+except ImportError:
+    pass
+del sys.argv[0]
+if sys.argv[0] == "-c":
+    exec(compile(sys.argv[1], "<string>", "exec"))
+else:
+    runpy.run_path(sys.argv[0], run_name="__main__")
+"""
+
+
+def bundled(version):
+    """PyInstaller's bundles: in one folder, and in one file, which unpacks itself
+    into a temporary folder and runs as the child of what was started."""
+    def make(where):
+        python = os.path.expanduser("~/.pyenv/versions/%s/bin/python" % version)
+        if not os.path.exists(python):
+            raise Missing("no %s here" % python)
+        os.makedirs(where)
+        runner = os.path.join(where, "runner.py")
+        with open(runner, "w") as out:
+            out.write(RUNNER)
+        tools = os.path.join(where, "tools")
+        step([python, "-m", "venv", tools])
+        step([tools + "/bin/pip", "-q", "install", "pyinstaller==6.22.3"])
+        for kind in ("onedir", "onefile"):
+            step([tools + "/bin/pyinstaller", "-y", "--" + kind, "--name", kind,
+                  "--log-level", "WARN", "--distpath", where,
+                  "--workpath", tools + "/work", "--specpath", tools, runner])
+        shutil.rmtree(tools)
+    return make
+
+
 MAVEN = ("3.7.3-1.5.1 3.7.5-1.5.2 3.7.7-1.5.3 3.7.9-1.5.4 3.9.2-1.5.5 "
          "3.9.6-1.5.6 3.10.2-1.5.7 3.10.8-1.5.8 3.11.3-1.5.9 3.12.1-1.5.10 "
          "3.13.0-1.5.11 3.13.5-1.5.12 3.14.3-1.5.13").split()
@@ -303,7 +344,9 @@ SOURCES += [("bytedeco-" + version.partition("-")[0], maven(version))
             for version in MAVEN]
 SOURCES += [("standalone-" + version.split("-")[1], standalone(version))
             for version in STANDALONE]
-SOURCES += [("embedded-3.12", embedded("3.12.1")), ("renamed-3.11", renamed)]
+SOURCES += [("embedded-3.12", embedded("3.12.1")), ("renamed-3.11", renamed),
+            ("pyinstaller-3.8", bundled("3.8.18")),
+            ("pyinstaller-3.13", bundled("3.13.0"))]
 # Free-threaded. The sources of 3.14 and 3.15 are in the index of Debian's mirror
 # alone, not on it; where they are, they are built.
 SOURCES += [("debian-3.13.5t", compiled("python3.13", "trixie", "--disable-gil")),

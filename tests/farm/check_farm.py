@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every interpreter of the farm, in every test of the truth; prints a table.
 
-	tests/farm/check_farm.py [-t TEST,...] [-i] [NAME ...]
+	tests/farm/check_farm.py [-t TEST,...] [-i] [-j JOBS] [NAME ...]
 
--t  of: lines, stacks, reuse, moving, shares, cost (all)
+-t  of: lines, stacks, reuse, moving, shares (all)
 -i  the interpreters that are installed on this machine only
+-j  so many builds at once (1)
 NAME  only builds with this in their names
 
 Tests:
@@ -19,11 +20,11 @@ Tests:
           no stack that cannot be; how many samples
   shares  a program whose shares of the time are 50 : 30 : 15 : 5 and known has
           them in its profile, within three standard deviations
-  cost    system calls (by strace -c) and microseconds of CPU for each sample, of
-          one busy thread twenty frames deep
+What a sample costs on each: costs.py.
 FORKFLAME names the program under test, FORKFLAME_LINES the one made of lines.c.
 Exit status 1 when anything is wrong; what was not tested is named.
 """
+import concurrent.futures
 import json
 import os
 import re
@@ -32,6 +33,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 import farm
@@ -46,24 +48,25 @@ SHOWN = 6  # differences that are printed of one test
 LIMIT = 120  # seconds for a program
 
 
+beside = threading.local()  # the build that this thread tests
+
+
 def show(text):
-    print("  " + text, flush=True)
+    print("  %s: %s" % (getattr(beside, "build", "here"), text), flush=True)
 
 
 def spawn(build, program, *args, **how):
     return subprocess.Popen(build.command(program, *args), env=build.environment(),
-                            stderr=subprocess.PIPE, **how)
+                            stderr=subprocess.PIPE, start_new_session=True, **how)
 
 
 def finish(process):
-    """End it; what it has said on its error output."""
-    if process.poll() is None:
-        process.kill()
+    """End it, and its children; what it has said on its error output."""
+    farm.end(process)
     err = process.stderr.read().decode(errors="replace")
     for stream in (process.stdin, process.stdout, process.stderr):
         if stream:
             stream.close()
-    process.wait()
     return err.strip()
 
 
@@ -334,77 +337,32 @@ def test_shares(build):
     return "%.1f sigma" % off
 
 
-# cost
-
-def record_for(pid, seconds, under=()):
-    """(samples, CPU seconds of forkflame) of a run at 250 Hz."""
-    with tempfile.TemporaryDirectory(prefix="fffarm-") as where:
-        stats = os.path.join(where, "stats")
-        command = list(under) + [FORKFLAME, "record", "-r", "250", "-d", str(seconds),
-                                 "-p", str(pid), "-f", "collapsed",
-                                 "-o", os.path.join(where, "out"), "--stats", stats]
-        process = subprocess.Popen(command, stdin=subprocess.DEVNULL,
-                                   stdout=subprocess.DEVNULL,
-                                   stderr=subprocess.DEVNULL)
-        _, status, usage = os.wait4(process.pid, 0)
-        process.returncode = status
-        expect(status == 0, "record -p: status %d", status)
-        with open(stats) as file:
-            samples = json.load(file)["samples"]["taken"]
-    return samples, usage.ru_utime + usage.ru_stime
-
-
-def calls_for(pid, seconds):
-    """(samples, system calls) of a run."""
-    with tempfile.NamedTemporaryFile(prefix="fffarm-") as out:
-        samples, _ = record_for(pid, seconds, ["strace", "-f", "-c", "-o", out.name])
-        text = out.read().decode()
-    total = re.search(r"^100\.00.*?(\d+)(?:\s+\d+)?\s+total$", text, re.M)
-    expect(total, "strace: %s", text[-300:])
-    return samples, int(total.group(1))
-
-
-def per_sample(measure, pid):
-    """What comes with each sample: the start and the end of a run do not count."""
-    short, long = measure(pid, .5), measure(pid, 2.5)
-    expect(long[0] - short[0] > 40, "only %d samples in 2 s", long[0] - short[0])
-    return (long[1] - short[1]) / (long[0] - short[0])
-
-
-def test_cost(build):
-    target = spawn(build, "busy.py", stdin=subprocess.DEVNULL,
-                   stdout=subprocess.DEVNULL)
-    try:
-        time.sleep(.7)
-        micros = per_sample(record_for, target.pid) * 1e6
-        calls = "no strace here"
-        if shutil.which("strace"):
-            calls = "%.1f calls" % per_sample(calls_for, target.pid)
-        expect(target.poll() is None, "busy.py ended")
-    finally:
-        finish(target)
-    return "%s, %.0f us" % (calls, micros)
-
-
 TESTS = {"lines": test_lines, "stacks": test_stacks, "reuse": test_reuse,
-         "moving": test_moving,
-         "shares": test_shares, "cost": test_cost}
+         "moving": test_moving, "shares": test_shares}
 
 
 def is_refused(name, command, told):
     """An interpreter that is no CPython is named, once, and leaves no stacks."""
+    beside.build = name
     target = subprocess.Popen(command + ["-c", "import time; time.sleep(60)"],
                               stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                              stderr=subprocess.PIPE)
+                              stderr=subprocess.PIPE, start_new_session=True)
     try:
         time.sleep(1)
         dump = json.loads(forkflame("dump", "--json", "-p", target.pid).decode())
         one = dump["processes"][0]
         expect(target.poll() is None, "%s does not run here", name)
         expect(not one["threads"] and one["python"] == told, "%s: saw %s", name, one)
-        print("%s: refused, as %s" % (name, told or "no Python"))
+        run = subprocess.run([FORKFLAME, "record", "-p", str(target.pid), "-d", "1",
+                              "-o", os.devnull, "-f", "collapsed"], timeout=LIMIT,
+                             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                             stderr=subprocess.PIPE)
+        lines = [line for line in run.stderr.decode().splitlines() if told in line]
+        expect(run.returncode and len(lines) == 1 and b" 0 taken" in run.stderr,
+               "%s: status %d, %s", name, run.returncode, run.stderr.decode())
+        print("%s: refused, as %s" % (name, told))
     except (Failure, OSError, ValueError, subprocess.SubprocessError) as failure:
-        show("%s: %s" % (name, failure))
+        show(failure)
         return False
     finally:
         finish(target)
@@ -412,48 +370,54 @@ def is_refused(name, command, told):
 
 
 def attempt(build, name):
-    """(what stands in the table, is it right)"""
+    """What stands in the table."""
+    beside.build = build.name
     try:
-        return TESTS[name](build), True
+        return TESTS[name](build)
     except (Failure, OSError, ValueError, KeyError, IndexError,
             subprocess.SubprocessError) as failure:
-        show("%s, %s: %s: %s" % (build.name, name, type(failure).__name__, failure))
-        return "WRONG", False
+        show("%s: %s: %s" % (name, type(failure).__name__, failure))
+        return "WRONG"
 
 
 def row(cells, widths):
     return "  ".join(cell.ljust(width) for cell, width in zip(cells, widths)).rstrip()
 
 
-def chosen(args):
+def word_of(args, flag, default):
+    """The word behind @flag, which is taken out of @args."""
+    if flag not in args:
+        return default
+    at = args.index(flag)
+    word = args[at + 1]
+    del args[at:at + 2]
+    return word
+
+
+def check(build, tests):
+    """A row of the table."""
+    begin = time.monotonic()
+    cells = [attempt(build, name) for name in tests]
+    cells += ["%.0f" % (time.monotonic() - begin)]
+    print("%s (%s): %s" % (build.name, build.text(), ", ".join(cells)), flush=True)
+    return [build.name, build.text()] + cells
+
+
+def main(args):
+    tests = word_of(args, "-t", ",".join(TESTS)).split(",")
+    jobs = int(word_of(args, "-j", "1"))
     names = [arg for arg in args if not arg.startswith("-")]
-    tests = list(TESTS)
-    if "-t" in args:
-        tests = args[args.index("-t") + 1].split(",")
-        names.remove(args[args.index("-t") + 1])
     found, missing = farm.builds("-i" in args)
     if names:
         found = [build for build in found
                  if any(name in build.name for name in names)]
         missing = {}
-    return tests, found, missing, names or "-i" in args
-
-
-def main(args):
-    tests, found, missing, only = chosen(args)
-    head = ["build", "version"] + tests + ["s"]
-    rows, good = [], bool(found)
-    for build in found:
-        print("%s (%s)" % (build.name, build.text()), flush=True)
-        begin = time.monotonic()
-        cells = [build.name, build.text()]
-        for name in tests:
-            cell, right = attempt(build, name)
-            cells.append(cell)
-            good &= right
-        rows.append(cells + ["%.0f" % (time.monotonic() - begin)])
-    if not only:
+    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+        rows = list(pool.map(lambda build: check(build, tests), found))
+    good = bool(found) and not any("WRONG" in cells for cells in rows)
+    if not names and "-i" not in args:
         good &= all([is_refused(*other) for other in farm.others()])
+    head = ["build", "version"] + tests + ["s"]
     widths = [max(len(cells[i]) for cells in rows + [head])
               for i in range(len(head))]
     print("\n" + row(head, widths))

@@ -3,6 +3,7 @@
 import glob
 import json
 import os
+import signal
 import subprocess
 
 import assemble
@@ -78,6 +79,18 @@ class Build:
         return "%d.%d" % self.version[:2]
 
 
+def end(process):
+    """End a program that leads a session, and its children. A bundle that has
+    unpacked itself tidies up, if it is asked to end."""
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        try:
+            os.killpg(process.pid, number)
+            process.wait(10)
+        except (ProcessLookupError, subprocess.TimeoutExpired):
+            continue
+    process.wait()
+
+
 def installed():
     root = os.environ.get("PYENV_ROOT", os.path.expanduser("~/.pyenv"))
     for path in sorted(glob.glob(os.path.join(root, "versions", "*", "bin", "python"))):
@@ -126,6 +139,13 @@ def of_source(name):
         homes = glob.glob(os.path.expanduser("~/.pyenv/versions/%s.*" % version))
         yield Build(name, [os.path.join(where, "worker")],
                     {"PYTHONHOME": homes[0]} if homes else {})
+    elif name.startswith("pyinstaller-"):
+        library = glob.glob(os.path.expanduser("~/.pyenv/versions/%s.*/lib/python3*" %
+                                               name.partition("-")[2]))
+        for kind in ("onedir", "onefile"):
+            program = kind if kind == "onefile" else "onedir/onedir"
+            yield Build("%s %s" % (name, kind), [os.path.join(where, program)],
+                        {"FARM_LIBRARY": library[0]} if library else {})
     elif name.startswith("renamed-"):
         yield Build(name, [os.path.join(where, "worker")], {"PYTHONHOME": "/usr"})
     else:
@@ -136,7 +156,7 @@ def others():
     """(name, command, how forkflame names it) of what is no CPython."""
     root = os.path.join(assemble.cache(), "sid")
     if os.path.exists(os.path.join(assemble.cache(), "no-cpython", ".done")):
-        for name, told in (("pypy3", "PyPy"), ("micropython", None)):
+        for name, told in (("pypy3", "PyPy"), ("micropython", "MicroPython")):
             build = Build(name, ["/usr/bin/" + name], root=root)
             yield name, build.command("", "")[:-2], told
 

@@ -289,8 +289,9 @@ nest() if os.environ["HELD_NEST"] == "1" else hold_inside()
 
 
 def in_other_interpreters(point):
-    """From 3.13 on, when a thread state belongs to the thread that runs it."""
-    if sys.version_info < (3, 13):
+    """From 3.13 on, when a thread state belongs to the thread that runs it. In another
+    interpreter of PyInstaller's there is nothing to import."""
+    if sys.version_info < (3, 13) or hasattr(sys, "frozen"):
         return
     import _interpreters
 

@@ -59,7 +59,8 @@ def runs(code):
 
 
 def sources():
-    top = os.path.dirname(os.__file__)
+    # A bundle has no sources.
+    top = os.environ.get("FARM_LIBRARY", os.path.dirname(os.__file__))
     for folder, folders, names in os.walk(top):
         folders[:] = sorted(set(folders) - SKIP)
         for name in sorted(names):
