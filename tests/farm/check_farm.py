@@ -384,6 +384,12 @@ def row(cells, widths):
     return "  ".join(cell.ljust(width) for cell, width in zip(cells, widths)).rstrip()
 
 
+def total(cells):
+    numbers = [cell.split() for cell in cells if cell != "WRONG"]
+    return " ".join(["%g" % sum(float(words[0]) for words in numbers)] +
+                    numbers[0][1:] if numbers else ["none"])
+
+
 def word_of(args, flag, default):
     """The word behind @flag, which is taken out of @args."""
     if flag not in args:
@@ -423,6 +429,9 @@ def main(args):
     print("\n" + row(head, widths))
     for cells in rows:
         print(row(cells, widths))
+    print("in all, of what is right: %s" % ", ".join(
+        "%s %s" % (name, total([cells[2 + i] for cells in rows]))
+        for i, name in enumerate(tests) if name != "shares"))
     for name, why in sorted(missing.items()):
         print("%s: not tested: %s" % (name, why))
     return 0 if good else 1
