@@ -153,9 +153,15 @@ pid_t session_tid_of(struct forkflame *ff, struct process *p,
 		return p->pid;
 	find_nested(ff, p);
 	tid = outer_of(ff, p, tasks, native);
-	if (!tid && th->pthread)
-		tid = tid_by_pthread(ff, p, th, tasks);
 	if (tid)
+		return tid;
+	if (th->pthread)
+		tid = tid_by_pthread(ff, p, th, tasks);
+	/*
+	 * Only a fork makes a number wrong, and leaves nobody but the leader: another
+	 * that has this pthread has the stack of a thread that ended unheard.
+	 */
+	if (tid && (!native || tid == p->pid))
 		return tid;
 	if (p->forked && p->fork_tid && native == p->fork_tid)
 		return p->pid;

@@ -697,10 +697,11 @@ def new_threads(point):
 
 def ended_unheard(point):
     """Threads that C code ends: the interpreter has them for ever, frames and all.
-    The next one gets its stack, and with that its ident."""
+    The next one gets its stack, and with that its ident; so does one of C code."""
     try:
         import ctypes
-        end = ctypes.CDLL(None).pthread_exit
+        libc = ctypes.CDLL(None)
+        end = libc.pthread_exit
     except Exception:
         return
 
@@ -740,6 +741,11 @@ def ended_unheard(point):
         start_new_thread(follows, ())
         done.acquire()
         await_end(begun[i + 1])
+        hold(point)
+    if sys.version_info >= (3, 11):  # that know the kernel's numbers
+        libc.pthread_create(ctypes.byref(ctypes.c_ulong()), None, libc.pause, None)
+        while len(tasks()) < 2:
+            time.sleep(.001)
         hold(point)
     os._exit(0)
 
