@@ -14,66 +14,22 @@
  * `round` counts captures: what was looked at in this one carries its number, so
  * recursion and common file names cost nothing.
  */
-#include "python/code.h"
+#include "python/code_internal.h"
 
 #include <errno.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/map.h"
 #include "base/outcome.h"
-#include "base/vec.h"
-#include "python/codefields.h"
 #include "python/linetable.h"
-#include "python/name.h"
-#include "python/prefetch.h"
 
 #define TABLE_HEAD 1024 /* bytes of a line table that are read at once */
-#define LINES_KEPT 16   /* a power of two */
 
 /* A name may be empty; but a frame whose function is 0 is one to be left out. */
 #define NO_NAME "<no name>"
 
-struct known_line {
-	int32_t instr;
-	int32_t line;
-};
-
-struct code {
-	uint64_t addr;
-	uint64_t round; /* of the last capture that asked for it */
-	uint64_t read;  /* in which it was read */
-	bool valid;     /* all below is of the object, as it was then */
-	bool stale;     /* to be read again in this round */
-	bool hidden;
-	uint8_t bytes[CODEFIELDS_MAX];
-	struct codefields fields;
-	uint32_t names[NAMES]; /* their indices; UINT32_MAX: has none */
-	enum lines_kind lines_kind;
-	uint8_t *table;
-	size_t table_len;
-	struct known_line lines[LINES_KEPT];
-};
-
-struct codecache {
-	struct strtab *strings;
-	uint32_t no_name; /* what a function with an empty name is called */
-	uint64_t round;
-	uint64_t type; /* address of PyCode_Type, once seen */
-	size_t table_bytes;
-
-	struct VEC(struct code) codes;
-	struct map code_at;
-	struct names names;
-
-	/* Of one capture. */
-	struct VEC(uint32_t) todo_codes;
-	struct VEC(uint32_t) todo_names;
-	struct VEC(struct mem_range) ranges;
-	struct VEC(uint8_t) buffer;
-	struct prefetch *prefetch;
-};
+/* Of CODE_UNKNOWN. */
+#define FREED "[freed function]"
 
 struct codecache *codecache_new(struct strtab *strings)
 {
@@ -83,8 +39,10 @@ struct codecache *codecache_new(struct strtab *strings)
 		return NULL;
 	cache->strings = strings;
 	cache->no_name = strtab_id(strings, NO_NAME, strlen(NO_NAME));
+	cache->freed = strtab_id(strings, FREED, strlen(FREED));
 	cache->prefetch = prefetch_new();
-	if (!cache->prefetch || cache->no_name == STRTAB_NONE) {
+	if (!cache->prefetch || cache->no_name == STRTAB_NONE ||
+	    cache->freed == STRTAB_NONE) {
 		codecache_free(cache);
 		return NULL;
 	}
@@ -96,6 +54,7 @@ static void forget_all(struct codecache *cache)
 	for (size_t i = 0; i < cache->codes.n; i++)
 		free(cache->codes.at[i].table);
 	cache->codes.n = 0;
+	cache->forgotten++;
 	cache->table_bytes = 0;
 	map_clear(&cache->code_at);
 	names_clear(&cache->names);
@@ -291,8 +250,7 @@ static int take_fields(struct codecache *cache, const struct mem *mem,
 	return r;
 }
 
-static bool names_changed(const struct codecache *cache,
-			  const struct code *code)
+bool code_names_changed(const struct codecache *cache, const struct code *code)
 {
 	for (size_t k = 0; k < NAMES; k++) {
 		const struct name *name;
@@ -328,7 +286,7 @@ static int judge(struct codecache *cache, const struct mem *mem,
 
 		if (range->got < range->len)
 			return OUT_TORN;
-		code->stale = !code->valid || names_changed(cache, code) ||
+		code->stale = !code->valid || code_names_changed(cache, code) ||
 			      !codefields_same(layout, code->bytes, range->buf);
 		if (code->stale)
 			r = take_fields(cache, mem, layout, code, range);
@@ -496,12 +454,15 @@ void codecache_expect(const struct codecache *cache, struct stackhint *hint)
 struct frame codecache_frame(struct codecache *cache, uint32_t id,
 			     const struct rawframe *raw)
 {
-	struct code *code = &cache->codes.at[id];
+	struct code *code;
 	struct frame frame = { 0 };
 	struct known_line *known;
 	int64_t instr = raw->instr < 0 ? -1 : raw->instr;
 	size_t name;
 
+	if (id == CODE_UNKNOWN)
+		return (struct frame){ .function = cache->freed };
+	code = &cache->codes.at[id];
 	if (code->hidden)
 		return frame;
 	name = code->names[NAME_QUALIFIED] != UINT32_MAX ? NAME_QUALIFIED

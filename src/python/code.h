@@ -2,9 +2,11 @@
 #ifndef PYTHON_CODE_H
 #define PYTHON_CODE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/codecheck.h"
 #include "base/frame.h"
 #include "base/mem.h"
 #include "base/strtab.h"
@@ -64,6 +66,29 @@ int codecache_capture(struct codecache *cache, struct codeseen *seen,
 		      const struct mem *mem, const struct layout *layout,
 		      const struct rawframe *frames, size_t n, uint32_t *ids);
 
+/* An object that is not there any more as it was. */
+#define CODE_UNKNOWN UINT32_MAX
+
+/*
+ * The same for frames that were read a moment ago, by the kernel, and whose thread runs
+ * on. What each code object was then is told by its number in @checks
+ * (base/codecheck.h). One that is known as that needs no read at all; one that is not
+ * is read, twice, and is the frame's if it has that number both times. Else the object
+ * was given back and its place used again, and its id is CODE_UNKNOWN: it has no name.
+ *
+ * @seen  of the process, as above; for processes with one interpreter
+ *
+ * Returns 0, also when all are unknown; OUT_GONE or OUT_DENIED when an object had to be
+ * read and the target could not be; -ENOMEM. For layouts with a plan (codefields_plan).
+ */
+int codecache_recall(struct codecache *cache, struct codeseen *seen,
+		     const struct mem *mem, const struct layout *layout,
+		     const struct rawframe *frames, const uint64_t *checks,
+		     size_t n, uint32_t *ids);
+
+/* Whether @layout has what that needs, with where the number's parts are. */
+bool codecache_plan(const struct layout *layout, struct codeplan *ret);
+
 /*
  * What the newest capture asked for to tell that nothing had changed, fetch with the
  * next stack: then that capture costs no call of its own.
@@ -74,7 +99,7 @@ void codecache_expect(const struct codecache *cache, struct stackhint *hint);
  * The frame as it can be shown. Needs no target: the thread may run again.
  * @id  as codecache_capture gave it for @raw. Cheap when asked again for the same
  * instruction. Functions are named by co_qualname from 3.11, co_name before; one
- * whose name is empty, "<no name>".
+ * whose name is empty, "<no name>"; CODE_UNKNOWN is "[freed function]".
  *
  * A function of 0 is a frame that the interpreter made for itself and hides from
  * tracebacks (from 3.12, between a class and its __init__): leave it out.

@@ -81,6 +81,40 @@ static bool has_version(const struct layout *layout)
 		       needed(layout).end;
 }
 
+bool codefields_plan(const struct layout *layout, struct codeplan *ret)
+{
+	const uint16_t names[NAMES] = { layout->code.filename,
+					layout->code.name,
+					layout->code.qualname };
+	struct span span = codefields_span(layout);
+	size_t len = span.end - span.from;
+
+	/* The type and the two words behind it are the stretch's first three. */
+	if (!codefields_fit(layout) || layout->free_threaded ||
+	    layout->str.is_bytes || span.from % 8 ||
+	    layout->object.type != span.from ||
+	    layout->object.bytes_size != span.from + 8 || len % 8 ||
+	    len > sizeof(uint64_t) * CODECHECK_WORDS ||
+	    layout->str.hash != layout->str.length + 8u)
+		return false;
+	*ret = (struct codeplan){
+		.from = (uint16_t)span.from,
+		.words = (uint16_t)(len / 8),
+		.body = (uint16_t)(needed(layout).from - span.from),
+		.length = layout->str.length,
+		.hash = layout->str.hash,
+		.lead = layout->str.ascii_data,
+	};
+	if (has_version(layout))
+		ret->version =
+			(uint16_t)(layout->code.firstlineno + VERSION_BEHIND);
+	for (size_t k = 0; k < NAMES; k++)
+		if (names[k] != LAYOUT_NONE)
+			ret->names[ret->n_names++] =
+				(uint16_t)((names[k] - span.from) / 8);
+	return true;
+}
+
 bool codefields_parse(const struct layout *layout, const uint8_t *bytes,
 		      struct codefields *ret)
 {

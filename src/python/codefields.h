@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/codecheck.h"
 #include "python/layout.h"
 #include "python/name.h"
 
@@ -40,6 +41,12 @@ bool codefields_fit(const struct layout *layout);
 
 /* Which bytes of the object to read. */
 struct span codefields_span(const struct layout *layout);
+
+/*
+ * How the same is put into one number (base/codecheck.h): where what it is made of lies. False for a layout
+ * for which that cannot be said (free-threaded, 2.7).
+ */
+bool codefields_plan(const struct layout *layout, struct codeplan *ret);
 
 /* Are these the bytes of the same object? */
 bool codefields_same(const struct layout *layout, const uint8_t *a,

@@ -73,6 +73,19 @@ void name_check(struct name *name, const struct layout *layout,
 		name->checked = round;
 }
 
+/* As the kernel's program takes them: where an ASCII string has its characters. */
+static int read_lead(struct name *name, const struct mem *mem,
+		     const struct layout *layout)
+{
+	size_t len = name->head.length < sizeof(name->lead)
+			     ? (size_t)name->head.length
+			     : sizeof(name->lead);
+
+	memset(name->lead, 0, sizeof(name->lead));
+	return mem_read(mem, name->addr + layout->str.ascii_data, name->lead,
+			len);
+}
+
 /*
  * Make it checkable without a hash. Characters that do not follow the head (of
  * strings made before PEP 393) cannot be read along with it.
@@ -91,7 +104,7 @@ static int read_prefix(struct name *name, const struct mem *mem,
 	}
 	r = mem_read(mem, name->head.data, prefix, len);
 	name->prefix = r ? 0 : map_hash(prefix, len, 0);
-	return r;
+	return r ? r : read_lead(name, mem, layout);
 }
 
 int names_read(struct names *names, struct strtab *strings, uint32_t i,

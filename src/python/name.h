@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/codecheck.h"
 #include "base/map.h"
 #include "base/mem.h"
 #include "base/str.h"
@@ -28,7 +29,8 @@ struct name {
 	bool valid;       /* can be checked: else it is read each time */
 	struct pystr head;
 	uint64_t prefix; /* hash of its first bytes, where it has no hash itself */
-	uint32_t id;     /* in the string table */
+	uint64_t lead[CODECHECK_LEAD]; /* fewer of them, as they stand, likewise */
+	uint32_t id;                   /* in the string table */
 };
 
 /* A zeroed one is empty. */

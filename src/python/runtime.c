@@ -375,36 +375,53 @@ int runtime_find_tid(const struct mem *mem, const uint64_t *pthreads, size_t n,
 	return found == 1 ? OUT_OK : OUT_UNKNOWN;
 }
 
-int runtime_gil_holder(const struct mem *mem, const struct runtime *rt,
-		       uint64_t interp, uint64_t *ret_tstate)
+int runtime_gil_place(const struct mem *mem, const struct runtime *rt,
+		      uint64_t interp, uint64_t *ret_holder,
+		      uint64_t *ret_locked)
 {
 	const struct layout *layout = &rt->layout;
-	uint64_t gil, holder = 0;
-	int32_t locked = 0;
-	struct mem_range ranges[2];
+	uint64_t gil;
 	int r;
 
 	if (layout->free_threaded)
 		return OUT_UNKNOWN;
+	*ret_holder = *ret_locked = 0;
 	if (layout->runtime.tstate_current != LAYOUT_NONE)
-		return mem_read_u64(
-			mem, rt->address + layout->runtime.tstate_current,
-			ret_tstate);
-	if (rt->tstate_current)
-		return mem_read_u64(mem, rt->tstate_current, ret_tstate);
+		*ret_holder = rt->address + layout->runtime.tstate_current;
+	else if (rt->tstate_current)
+		*ret_holder = rt->tstate_current;
+	if (*ret_holder)
+		return OUT_OK;
 	if (layout->interp.gil == LAYOUT_NONE)
 		return OUT_UNKNOWN;
 	r = mem_read_u64(mem, interp + layout->interp.gil, &gil);
+	if (r == 0 && gil) {
+		*ret_holder = gil + layout->gil.last_holder;
+		*ret_locked = gil + layout->gil.locked;
+	}
+	return r;
+}
+
+int runtime_gil_holder(const struct mem *mem, const struct runtime *rt,
+		       uint64_t interp, uint64_t *ret_tstate)
+{
+	uint64_t holder_at, locked_at, holder = 0;
+	int32_t locked = 0;
+	struct mem_range ranges[2];
+	int r = runtime_gil_place(mem, rt, interp, &holder_at, &locked_at);
+
 	if (r)
 		return r;
-	if (!gil) {
+	if (!holder_at) {
 		*ret_tstate = 0;
 		return OUT_OK;
 	}
-	ranges[0] = (struct mem_range){ .addr = gil + layout->gil.last_holder,
+	if (!locked_at)
+		return mem_read_u64(mem, holder_at, ret_tstate);
+	ranges[0] = (struct mem_range){ .addr = holder_at,
 					.buf = &holder,
 					.len = sizeof(holder) };
-	ranges[1] = (struct mem_range){ .addr = gil + layout->gil.locked,
+	ranges[1] = (struct mem_range){ .addr = locked_at,
 					.buf = &locked,
 					.len = sizeof(locked) };
 	r = mem->readv(mem->ctx, ranges, 2);

@@ -121,6 +121,15 @@ int runtime_gil_turn(const struct mem *mem, const struct runtime *rt,
 		     uint64_t interp, struct gilturn *turn);
 
 /*
+ * Where that stands: the address of a pointer to the holder, and that of an int
+ * which is 1 while the lock is taken (*@ret_locked 0: the pointer alone tells).
+ * Returns likewise.
+ */
+int runtime_gil_place(const struct mem *mem, const struct runtime *rt,
+		      uint64_t interp, uint64_t *ret_holder,
+		      uint64_t *ret_locked);
+
+/*
  * Where a thread that waits for the GIL of @interp waits: the addresses of its
  * futexes (a condition variable's and a mutex's) are in *@ret_start to *@ret_end.
  * Returns 0, with both 0 where that is not known (up to 3.7, free-threaded); else
