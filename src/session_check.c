@@ -202,6 +202,21 @@ static enum mark tell_switches(const struct machine *m, const struct trials *t,
 	return MARK_NO;
 }
 
+/* What only --sampler=kernel needs. */
+static enum mark tell_kframes(const struct machine *m, const struct trials *t,
+			      struct str *to)
+{
+	(void)m;
+	if (t->kframes.code == 0) {
+		str_puts(to, "running threads can be read without a stop "
+			     "(--sampler=kernel)");
+		return MARK_OK;
+	}
+	str_printf(to, "%s (%s): running threads are stopped", t->kframes.text,
+		   strerror(-t->kframes.code));
+	return MARK_NOTE;
+}
+
 static enum mark tell_runcounts(const struct machine *m, const struct trials *t,
 				struct str *to)
 {
@@ -384,6 +399,7 @@ bool check_line(const struct machine *m, const struct trials *t, size_t index,
 		{ "task records", tell_tasks },
 		{ "children files", tell_children },
 		{ "switch records", tell_switches },
+		{ "kernel frames", tell_kframes },
 		{ "run counts", tell_runcounts },
 		{ "ptrace", tell_ptrace },
 		{ "process_vm_readv", tell_read },

@@ -18,6 +18,7 @@
 #include "base/outcome.h"
 #include "linux/clock.h"
 #include "linux/cnproc.h"
+#include "linux/kframes.h"
 #include "linux/oncpu.h"
 #include "linux/sched.h"
 #include "linux/task.h"
@@ -171,12 +172,21 @@ out:
 			(void)close(ready[i]);
 }
 
+static void try_kframes(struct trials *ret)
+{
+	struct kframes *k = NULL;
+
+	if (kframes_open(&k, NSEC_PER_SEC, &ret->kframes) == 0)
+		kframes_close(k);
+}
+
 void trial_all(const struct procfs *fs, struct trials *ret)
 {
-	*ret = (struct trials){ .events = ERROR_NONE };
+	*ret = (struct trials){ .events = ERROR_NONE, .kframes = ERROR_NONE };
 	try_events(ret);
 	ret->switches_all = try_switches(-1);
 	ret->runcounts = try_runcounts(fs);
+	try_kframes(ret);
 	try_child(ret);
 	try_priority(ret);
 }

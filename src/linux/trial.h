@@ -12,8 +12,9 @@
 
 /* What became of each: 0 it works; a negative errno; an outcome. */
 struct trials {
-	struct error events; /* the connector; code 0: it works */
-	int switches_all;    /* switch records of the machine */
+	struct error events;  /* the connector; code 0: it works */
+	struct error kframes; /* frames from the kernel; likewise */
+	int switches_all;     /* switch records of the machine */
 	int switches_own; /* of a child of ours; not tried when the other works */
 	int runcounts;    /* our own; OUT_UNKNOWN where none are kept */
 	int stop;         /* a child of ours, by ptrace */
@@ -22,7 +23,7 @@ struct trials {
 };
 
 /*
- * Try all. Takes some milliseconds; where the connector stays silent, up to 0.7 s.
+ * Try all. Takes some 50 ms, most of it for frames from the kernel; where the connector stays silent, up to 0.7 s.
  * The child that it makes has no exit signal, and has ended on the return. The
  * calling thread's signal mask and priority are as before then; STOPPER_SIGNAL
  * has its handler (linux/tracee.h). Not with waits for any child in other threads.

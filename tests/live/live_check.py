@@ -14,7 +14,7 @@ from live_fallback import UNSHARE
 from live_user import Copies, other_user
 
 NAMES = ["kernel", "user", "process events", "task records",
-         "children files", "switch records",
+         "children files", "switch records", "kernel frames",
          "run counts", "ptrace", "process_vm_readv", "open files", "namespaces",
          "priority", "recording"]
 

@@ -225,6 +225,19 @@ static void tells_what_no_priority_means(void **state)
 	assert_says(&m, &t, "no  priority", ": programs that are busy");
 }
 
+static void tells_why_running_threads_are_stopped(void **state)
+{
+	struct machine m = good;
+	struct trials t = fine;
+
+	(void)state;
+	assert_says(&m, &t, "ok  kernel frames", "--sampler=kernel");
+	(void)error_set(&t.kframes, -EPERM, "load the program");
+	assert_says(&m, &t, "--  kernel frames",
+		    "load the program (Operation not permitted): running "
+		    "threads are stopped");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -234,6 +247,7 @@ int main(void)
 		cmocka_unit_test(knows_the_kernels_that_it_is_made_for),
 		cmocka_unit_test(names_the_fix_of_refused_switch_records),
 		cmocka_unit_test(names_the_fix_of_refused_traces),
+		cmocka_unit_test(tells_why_running_threads_are_stopped),
 		cmocka_unit_test(tells_what_takes_the_place_of_process_events),
 		cmocka_unit_test(
 			tells_how_many_processes_the_limit_of_files_allows),

@@ -1,0 +1,504 @@
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only */
+/*
+ * Our program in the kernel. GPL is a choice because the kernel gives the
+ * functions that read a process's memory only to programs that say so.
+ *
+ * At each tick of a CPU's clock, in the interrupt that the clock makes there:
+ *
+ *  1. is the process of the thread that was hit in the map of layouts? If not, that
+ *     was all;
+ *  2. its thread state, by its own thread pointer; the newest frame in that;
+ *  3. frame after frame, as python/frame.c does it for a thread that was stopped: the
+ *     thread is interrupted, and executes nothing until we are done;
+ *  4. of each frame its code object, told apart from all others (base/codecheck.h);
+ *  5. one record into the ring.
+ *
+ * A page that is not there cannot be brought in from an interrupt: then the record
+ * says so, and has no frames. Fork, exec and end of a process copy and drop its
+ * layout here, so that a child has its first tick read.
+ *
+ * Only the kernel's fields that are named here are used; where they are is found when
+ * the program is loaded (CO-RE).
+ */
+#include <linux/bpf.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_tracing.h>
+
+#include "linux/kframes_wire.h"
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), \
+			     apply_to = record)
+struct thread_struct {
+	unsigned long fsbase;
+};
+
+struct sched_entity {
+	uint64_t sum_exec_runtime;
+};
+
+struct signal_live {
+	int counter;
+};
+
+struct signal_struct {
+	struct signal_live live;
+};
+
+struct task_struct {
+	int pid, tgid;
+	struct sched_entity se;
+	struct signal_struct *signal;
+	struct thread_struct thread;
+};
+#pragma clang attribute pop
+
+char LICENSE[] SEC("license") = "GPL";
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 16384);
+	__type(key, uint32_t);
+	__type(value, struct kframes_layout);
+} layouts SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 4 << 20);
+} ring SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, KFRAMES_COUNTERS);
+	__type(key, uint32_t);
+	__type(value, uint64_t);
+} counters SEC(".maps");
+
+/* What is read of a stack at once; a power of two. */
+#define WINDOW 2048u
+
+/* A string that was looked at. */
+struct known {
+	uint64_t addr; /* 0: none */
+	uint64_t length;
+	int64_t hash;
+	uint64_t lead[CODECHECK_LEAD];
+};
+
+/* What is needed to tell a code object from others. */
+struct codework {
+	uint64_t words[CODECHECK_WORDS]; /* its fields */
+	struct known file, name;         /* the last ones, of this sample */
+};
+
+/* Where a sample is put together, one for each CPU. */
+struct scratch {
+	struct kframes_head head;
+	struct kframes_frame frames[KFRAMES_MAX];
+	/* Bytes of the stack, from window_at on, and room for the last frame's end. */
+	uint64_t window_at;
+	uint8_t window[WINDOW + KFRAMES_FRAME_BYTES + 8];
+	struct codework code;
+};
+
+/* Its size is that of the machine, set before loading. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, uint32_t);
+	__type(value, struct scratch);
+} scratches SEC(".maps");
+
+struct walk {
+	const struct kframes_layout *layout;
+	struct scratch *s;
+	uint64_t at, base;
+	uint32_t frame;  /* the present frame begins there in the window */
+	uint64_t below;  /* the newest frame of the evaluation below */
+	uint32_t filled; /* bytes of the window */
+	uint32_t n;
+	uint32_t status;
+	bool entered; /* the first entry frame was met, or need not be */
+};
+
+static void add(uint32_t which, uint64_t n)
+{
+	uint64_t *counter = bpf_map_lookup_elem(&counters, &which);
+
+	if (counter)
+		*counter += n;
+}
+
+static void count(uint32_t which)
+{
+	add(which, 1);
+}
+
+static const uint8_t *field(const struct walk *w, uint16_t at)
+{
+	return w->s->window + (w->frame & (WINDOW - 1)) +
+	       (at & (KFRAMES_FRAME_BYTES - 1));
+}
+
+static uint64_t field_u64(const struct walk *w, uint16_t at)
+{
+	return *(const uint64_t *)field(w, at);
+}
+
+/*
+ * Have the frame at w->at in the window. From 3.11 those that called it lie below it,
+ * most often: they come with it, as far as its page goes, which is there.
+ */
+static int read_frame(struct walk *w)
+{
+	struct scratch *s = w->s;
+	uint32_t size = w->layout->frame_size, len = size;
+	uint64_t from = w->at, page = from & ~4095ull;
+
+	if (size > KFRAMES_FRAME_BYTES)
+		return -1;
+	if (!w->layout->lasti) {
+		if (from >= s->window_at && from - s->window_at < w->filled &&
+		    from + size <= s->window_at + w->filled) {
+			w->frame = (uint32_t)(from - s->window_at);
+			return 0;
+		}
+		from = from + size - WINDOW;
+		if (from < page)
+			from = page;
+		len = (uint32_t)(w->at + size - from);
+	}
+	w->filled = 0;
+	if (len > sizeof(s->window) ||
+	    bpf_probe_read_user(s->window, len, (const void *)from))
+		return -1;
+	s->window_at = from;
+	w->filled = len;
+	w->frame = (uint32_t)(w->at - from);
+	return 0;
+}
+
+static int read_u64(uint64_t addr, uint64_t *ret)
+{
+	return bpf_probe_read_user(ret, sizeof(*ret), (const void *)addr);
+}
+
+/*
+ * Frames that call each other are of few files, and the two names of most functions are
+ * one object: what was read a moment ago is not read again.
+ */
+static int check_name(const struct codeplan *plan, struct known *known,
+		      uint64_t addr, uint64_t *check)
+{
+	uint64_t head[2]; /* length and hash: side by side where we are used */
+	uint32_t len;
+
+	if (addr != known->addr) {
+		if (bpf_probe_read_user(head, sizeof(head),
+					(const void *)(addr + plan->length)))
+			return -1;
+		known->addr = addr;
+		known->length = head[0];
+		known->hash = (int64_t)head[1];
+		__builtin_memset(known->lead, 0, sizeof(known->lead));
+		len = sizeof(known->lead);
+		if (known->length < len)
+			len = (uint32_t)known->length;
+		/* Looked at once more where the verifier can see it. */
+		asm volatile("" : "+r"(len));
+		if (len > sizeof(known->lead))
+			return -1;
+		if (known->hash == -1 &&
+		    bpf_probe_read_user(known->lead, len,
+					(const void *)(addr + plan->lead)))
+			return -1;
+	}
+	*check =
+		codecheck_name(*check, known->length, known->hash, known->lead);
+	return 0;
+}
+
+/*
+ * Which code object it is. With external linkage it is a function of its own for the
+ * verifier too, which looks at it once, and not with each way that leads to it.
+ */
+int check_code(const struct codeplan *plan, struct codework *work,
+	       uint64_t code, uint64_t *ret);
+
+__attribute__((noinline)) int check_code(const struct codeplan *plan,
+					 struct codework *work, uint64_t code,
+					 uint64_t *ret)
+{
+	uint32_t len, version;
+
+	if (!plan || !work || !ret)
+		return -1;
+	if (plan->version) {
+		if (bpf_probe_read_user(&version, sizeof(version),
+					(const void *)(code + plan->version)))
+			return -1;
+		*ret = version;
+		return 0;
+	}
+	len = plan->words * 8u;
+	if (len > sizeof(work->words) ||
+	    bpf_probe_read_user(work->words, len,
+				(const void *)(code + plan->from)))
+		return -1;
+	*ret = codecheck_fields(plan, work->words);
+	for (uint32_t k = 0; k < CODECHECK_NAMES && k < plan->n_names; k++) {
+		uint32_t at = plan->names[k] & (CODECHECK_WORDS - 1);
+
+		if (check_name(plan, k ? &work->name : &work->file,
+			       work->words[at], ret))
+			return -1;
+	}
+	return 0;
+}
+
+/* Take down a frame of Python code, whose bytes are in the scratch. */
+static int put_frame(struct walk *w)
+{
+	const struct kframes_layout *layout = w->layout;
+	struct scratch *s = w->s;
+	struct kframes_frame *to;
+	uint64_t code, instr;
+
+	if (w->n >= KFRAMES_MAX)
+		return KFRAMES_DEEP;
+	code = field_u64(w, layout->frame_code) & ~layout->tag_mask;
+	instr = field_u64(w, layout->frame_instr);
+	if (!code || code % 8)
+		return KFRAMES_TORN;
+	to = &s->frames[w->n & (KFRAMES_MAX - 1)];
+	to->code = code;
+	to->instr = layout->lasti ? (uint64_t)(int64_t)(int32_t)instr : instr;
+	/* Recursion: the same object as a frame ago. */
+	if (w->n && w->n < KFRAMES_MAX && s->frames[w->n - 1].code == code)
+		to->check = s->frames[w->n - 1].check;
+	else if (check_code(&layout->code, &s->code, code, &to->check))
+		return KFRAMES_UNREAD;
+	w->n++;
+	return KFRAMES_WHOLE;
+}
+
+/* Not 0: the walk ends here. */
+static long step(uint32_t i, struct walk *w)
+{
+	const struct kframes_layout *layout = w->layout;
+	bool python = true, entry = false;
+	uint8_t owner;
+
+	if (!w->at || w->at == w->base) {
+		/* On its way into an evaluation: the stack is that below. */
+		if (w->entered)
+			return 1;
+		w->entered = true;
+		w->at = w->below;
+		w->n = 0;
+		return 0;
+	}
+	w->status = KFRAMES_UNREAD;
+	if (w->at % 8 || read_frame(w))
+		goto torn;
+	w->status = KFRAMES_TORN;
+	if (layout->frame_owner != KFRAMES_NONE) {
+		owner = *field(w, layout->frame_owner);
+		if (owner >= layout->owner_limit)
+			goto torn;
+		python = !(layout->owner_skip >> (owner & 7) & 1);
+		entry = layout->frame_is_entry != KFRAMES_NONE
+				? *field(w, layout->frame_is_entry)
+				: !python;
+	}
+	w->at = field_u64(w, layout->frame_previous);
+	if (entry && !w->entered) {
+		if (w->at != w->below)
+			goto torn;
+		w->entered = true;
+	}
+	if (python) {
+		w->status = put_frame(w);
+		if (w->status == KFRAMES_DEEP)
+			return 1;
+		if (w->status != KFRAMES_WHOLE)
+			goto torn;
+	}
+	w->status = KFRAMES_WHOLE;
+	return 0;
+torn:
+	/* What is in the newest cframe may be an old one's: see python/frame.c. */
+	if (w->entered)
+		return 1;
+	w->entered = true;
+	w->at = w->below;
+	w->n = 0;
+	w->status = KFRAMES_WHOLE;
+	return 0;
+}
+
+/* 3.11 and 3.12: the newest frame is in the newest cframe. */
+static int enter_cframe(struct walk *w, uint64_t tstate)
+{
+	const struct kframes_layout *layout = w->layout;
+	uint64_t cframe = w->at, below;
+
+	if (cframe % 8)
+		return KFRAMES_TORN;
+	if (read_u64(cframe + layout->cframe_current, &w->at) ||
+	    read_u64(cframe + layout->cframe_previous, &below))
+		return KFRAMES_UNREAD;
+	/* The lowest is a part of the thread state. */
+	if (!below)
+		return cframe - tstate < 1024 ? KFRAMES_WHOLE : KFRAMES_TORN;
+	if (below % 8)
+		return KFRAMES_TORN;
+	w->entered = false;
+	return read_u64(below + layout->cframe_current, &w->below)
+		       ? KFRAMES_UNREAD
+		       : KFRAMES_WHOLE;
+}
+
+static int find_start(struct walk *w, uint64_t tstate)
+{
+	const struct kframes_layout *layout = w->layout;
+
+	if (read_u64(tstate + layout->thread_frame, &w->at))
+		return KFRAMES_UNREAD;
+	if (!w->at)
+		return KFRAMES_WHOLE;
+	if (layout->thread_base != KFRAMES_NONE) {
+		if (read_u64(tstate + layout->thread_base, &w->base))
+			return KFRAMES_UNREAD;
+		if (!w->base)
+			return KFRAMES_TORN;
+	}
+	if (layout->cframe_current != KFRAMES_NONE)
+		return enter_cframe(w, tstate);
+	return KFRAMES_WHOLE;
+}
+
+static int read_stack(struct walk *w, uint64_t fsbase)
+{
+	struct kframes_head *head = &w->s->head;
+	int status;
+
+	if (read_u64(fsbase + (int64_t)w->layout->tls, &head->tstate))
+		return KFRAMES_UNREAD;
+	if (!head->tstate || head->tstate % 8)
+		return KFRAMES_NO_STATE;
+	w->s->code.file.addr = w->s->code.name.addr = 0;
+	status = find_start(w, head->tstate);
+	if (status != KFRAMES_WHOLE)
+		return status;
+	/* Frames without code and one new start come on top. */
+	bpf_loop(2 * KFRAMES_MAX + 16, step, w, 0);
+	if (w->status == KFRAMES_WHOLE && w->at != w->base)
+		return w->at ? KFRAMES_DEEP : KFRAMES_TORN;
+	return (int)w->status;
+}
+
+static uint32_t look_at_gil(const struct kframes_layout *layout,
+			    uint64_t tstate)
+{
+	uint64_t holder;
+	int32_t locked = 1;
+
+	if (!layout->gil_holder || read_u64(layout->gil_holder, &holder))
+		return KFRAMES_GIL_UNKNOWN;
+	if (layout->gil_locked &&
+	    bpf_probe_read_user(&locked, sizeof(locked),
+				(const void *)layout->gil_locked))
+		return KFRAMES_GIL_UNKNOWN;
+	/* The last holder stays when it lets go. */
+	return locked == 1 && holder == tstate ? KFRAMES_GIL_HELD
+					       : KFRAMES_GIL_NONE;
+}
+
+SEC("perf_event")
+int on_clock(void *ctx)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	uint64_t ids = bpf_get_current_pid_tgid();
+	uint32_t pid = ids >> 32, cpu = bpf_get_smp_processor_id();
+	struct walk w = { .entered = true };
+	struct kframes_head *head;
+	uint64_t len;
+
+	if (!pid)
+		return 0;
+	w.layout = bpf_map_lookup_elem(&layouts, &pid);
+	if (!w.layout)
+		return 0;
+	w.s = bpf_map_lookup_elem(&scratches, &cpu);
+	if (!w.s)
+		return 0;
+	head = &w.s->head;
+	head->time_ns = bpf_ktime_get_ns();
+	head->cpu_ns = task->se.sum_exec_runtime;
+	head->tstate = 0;
+	head->pid = pid;
+	head->tid = (uint32_t)ids;
+	head->generation = w.layout->generation;
+	head->status = read_stack(&w, task->thread.fsbase);
+	/* Taken away meanwhile, and its place given to another. */
+	if (w.layout->generation != head->generation)
+		head->status = KFRAMES_TORN;
+	if (head->status != KFRAMES_WHOLE || w.n > KFRAMES_MAX)
+		w.n = 0;
+	head->n = w.n;
+	head->gil = look_at_gil(w.layout, head->tstate);
+	head->zero = 0;
+	len = sizeof(*head) + w.n * sizeof(struct kframes_frame);
+	if (len > sizeof(*head) + sizeof(w.s->frames))
+		return 0;
+	if (bpf_ringbuf_output(&ring, w.s, len, BPF_RB_NO_WAKEUP)) {
+		count(KFRAMES_LOST);
+		return 0;
+	}
+	count(KFRAMES_SAMPLES);
+	add(KFRAMES_NS, bpf_ktime_get_ns() - head->time_ns);
+	return 0;
+}
+
+SEC("tp_btf/sched_process_fork")
+int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
+{
+	uint32_t from = parent->tgid, to = child->tgid;
+	struct kframes_layout *layout;
+
+	if (from == to)
+		return 0;
+	layout = bpf_map_lookup_elem(&layouts, &from);
+	if (!layout)
+		return 0;
+	count(bpf_map_update_elem(&layouts, &to, layout, BPF_ANY)
+		      ? KFRAMES_NO_ROOM
+		      : KFRAMES_FORKS);
+	return 0;
+}
+
+static void drop(uint32_t pid)
+{
+	if (!bpf_map_delete_elem(&layouts, &pid))
+		count(KFRAMES_DROPS);
+}
+
+SEC("tp_btf/sched_process_exec")
+int BPF_PROG(on_exec, struct task_struct *task)
+{
+	drop(task->tgid);
+	return 0;
+}
+
+SEC("tp_btf/sched_process_exit")
+int BPF_PROG(on_exit, struct task_struct *task)
+{
+	/* The last one of the process; it has been taken off the count already. */
+	if (task->signal->live.counter == 0)
+		drop(task->tgid);
+	return 0;
+}
