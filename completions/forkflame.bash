@@ -52,6 +52,10 @@ _forkflame() {
 		COMPREPLY=($(compgen -W "auto switches runcounts" -- "$cur"))
 		return
 		;;
+	--sampler)
+		COMPREPLY=($(compgen -W "auto stop kernel" -- "$cur"))
+		return
+		;;
 	-p | --pid)
 		if [[ ${COMP_WORDS[1]} != rep* ]]; then
 			COMPREPLY=($(cd /proc && compgen -G '[0-9]*' |
@@ -110,7 +114,7 @@ _forkflame() {
 		if [[ $cur == -* ]]; then
 			COMPREPLY=($(compgen -W "$view $which -d --duration -r --rate
 				--max-overhead --rotate --events --event-buffer --oncpu
-				--stats --nonblocking --" -- "$cur"))
+				--sampler --stats --nonblocking --" -- "$cur"))
 		else
 			COMPREPLY=($(compgen -c -- "$cur"))
 		fi

@@ -125,6 +125,7 @@ void forkflame_free(struct forkflame *ff)
 	for (size_t i = 0; i < ff->processes.n; i++)
 		process_free(ff, ff->processes.at[i]);
 	spawn_close(&ff->spawn);
+	kernel_close(ff);
 	session_close_oncpu(ff);
 	listener_stop(ff->listener);
 	children_free(ff->children);
@@ -183,6 +184,8 @@ int forkflame_start(struct forkflame *ff, char *const argv[], const void *mask)
 	ff->command = ff->spawn.pid;
 	ff->start_ns = clock_now();
 	r = session_open_oncpu(ff, ff->command);
+	if (r == 0 && !ff->watch.write)
+		r = kernel_open(ff);
 	if (r == 0)
 		r = source_settle(ff, ff->command);
 	if (r == 0 && proctree_add(ff->tree, ff->command, 0, clock_now(),
@@ -244,6 +247,8 @@ static uint64_t next_moment(const struct forkflame *ff)
 		at = session_oncpu_ns(ff);
 	if (session_todo_ns(ff) < at)
 		at = session_todo_ns(ff);
+	if (kernel_next_ns(ff) < at)
+		at = kernel_next_ns(ff);
 	if (source_look_ns(ff) < at)
 		at = source_look_ns(ff);
 	if (ff->reconcile_ns < at)
@@ -290,6 +295,8 @@ static int turn(struct forkflame *ff)
 	if (r == 0)
 		r = session_flush(ff, false);
 	now_ns = clock_now();
+	if (now_ns >= kernel_next_ns(ff))
+		kernel_drain(ff);
 	if (now_ns >= ff->next_tick_ns && !ff->watch.write) {
 		session_tick(ff);
 		plan_tick(ff, clock_now());
@@ -320,6 +327,8 @@ static int begin(struct forkflame *ff)
 
 	if (r == 0 && !ff->command && !ff->watch.write)
 		r = session_begin_oncpu(ff);
+	if (r == 0 && !ff->command && !ff->watch.write && !ff->dumping)
+		r = kernel_open(ff);
 	if (r == 0 && !ff->command)
 		r = source_settle(ff, 0);
 	if (r == 0)
@@ -353,6 +362,8 @@ static int finish(struct forkflame *ff)
 	ff->end_ns = clock_now();
 	if (ff->oncpu)
 		(void)oncpu_drain(ff->oncpu);
+	kernel_drain(ff);
+	kernel_close(ff);
 	for (size_t i = 0; i < ff->processes.n; i++)
 		if (ff->processes.at[i] && !ff->processes.at[i]->left)
 			process_settle(ff, ff->processes.at[i], ff->end_ns);

@@ -107,6 +107,7 @@ void process_begin_sampling(struct forkflame *ff, struct process *p)
 	p->sampling = true;
 	if (!p->threads.n)
 		(void)process_refresh(ff, p);
+	kernel_offer(ff, p);
 	/* It may load another one. What was forked has what its parent has. */
 	if (!p->forked) {
 		p->probes = PROBES_SECOND;

@@ -35,6 +35,7 @@
 #include "python/prefetch.h"
 #include "python/probe.h"
 #include "python/runtime.h"
+#include "session_kernel.h"
 #include "session_select.h"
 #include "tree/proctree.h"
 
@@ -192,6 +193,8 @@ struct thread {
 	uint32_t name;     /* string id, as told */
 	struct wait_memo waits;
 	uint64_t held_from_ns, held_to_ns; /* when we last stopped it */
+	uint64_t kernel_ns; /* when the kernel last read it, or tried to */
+	bool kernel_failed; /* and could not: stop it once */
 
 	/* What the newest stack rests on. */
 	bool proven;   /* it was read while the thread certainly did not run */
@@ -241,7 +244,11 @@ struct process {
 	uint64_t mark;        /* of the thread list when it was last walked */
 	uint64_t second_mark; /* of the second interpreter's */
 	bool sampling;        /* the present image is sampled */
-	bool walked;          /* the list has been walked since the exec */
+	enum kernel_state kernel;
+	uint32_t kernel_generation; /* of the layout that the kernel has */
+	uint64_t kernel_ns;         /* since when it has one */
+	unsigned kernel_offers, kernel_misses;
+	bool walked;           /* the list has been walked since the exec */
 	uint64_t refresh_tick; /* when the list was last compared */
 	uint64_t moved_tick;   /* and when it was last found changed */
 	/* Where its code and its stack begin: an exec moves them. 0: not known. */
@@ -270,7 +277,7 @@ struct process {
 	bool waiting;
 	struct VEC(struct held_charge) held;
 	struct VEC(struct held_thread) held_threads;
-	uint64_t held_stopped, held_unstopped, held_repeated;
+	uint64_t held_stopped, held_unstopped, held_kernel, held_repeated;
 
 	uint64_t samples, wall_ns, cpu_ns;
 	uint64_t first_sample_ns; /* after birth or attach; UINT64_MAX: none */
@@ -346,6 +353,7 @@ struct forkflame {
 	uint64_t look_ns;              /* children: when to look next */
 	struct oncpu *oncpu;           /* NULL: run counts are the source */
 	struct oncpu_opening *opening; /* ... for as long as they take to open */
+	struct session_kernel kernel;
 	struct stopper *stopper;
 	struct remote *remote;
 	struct mem mem; /* over remote */
@@ -581,12 +589,13 @@ static inline struct image *process_image(const struct process *p)
 /*
  * Has the list of its threads been as it is for some time? Then whether it still is
  * is told with each stack (thread_read), at no call of its own. Only where switch
- * records tell of threads that are not in it.
+ * records tell of threads that are not in it, and stacks are read by us.
  */
 static inline bool process_is_calm(const struct forkflame *ff,
 				   const struct process *p)
 {
-	return ff->oncpu && p->walked && !process_image(p)->second_codes &&
+	return ff->oncpu && !ff->kernel.frames && p->walked &&
+	       !process_image(p)->second_codes &&
 	       ff->tick > p->moved_tick + CALM_TICKS;
 }
 
@@ -768,6 +777,24 @@ int session_watch_oncpu(struct forkflame *ff);
 void session_close_oncpu(struct forkflame *ff);
 
 /* session_sample.c: the ways to a sample. */
+
+/* What a stack that was read says of the thread. */
+struct reading {
+	struct seen seen;
+	uint64_t since_ns; /* the stack is known to stand since then */
+	uint64_t now_ns;   /* when it was read */
+	uint64_t cpu_ns;   /* by_kernel: its account then */
+	bool proven;       /* read while the thread did not run */
+	bool stopped;      /* by us */
+	bool by_kernel;    /* while it ran */
+};
+
+/* A sample. Book what it ends, and remember what the stack rests on. */
+void session_accept(struct forkflame *ff, struct thread *t,
+		    const struct reading *reading);
+
+/* An attempt came to @r, which is no stack. */
+void session_refuse(struct forkflame *ff, struct thread *t, int r);
 
 /* Take in the switch records that are there. */
 void session_drain(struct forkflame *ff);

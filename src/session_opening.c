@@ -49,7 +49,7 @@ int session_begin_oncpu(struct forkflame *ff)
 	struct oncpu_opening *opening;
 
 	if (ff->options.oncpu != FORKFLAME_ONCPU_AUTO || ff->dumping ||
-	    !may_open())
+	    ff->options.sampler == FORKFLAME_SAMPLER_KERNEL || !may_open())
 		return session_open_oncpu(ff, 0);
 	opening = calloc(1, sizeof(*opening));
 	if (!opening)

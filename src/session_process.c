@@ -104,9 +104,11 @@ static void process_take_back(struct forkflame *ff, struct process *p)
 {
 	ff->counts.stopped -= p->held_stopped;
 	ff->counts.unstopped -= p->held_unstopped;
+	ff->counts.kernel -= p->held_kernel;
 	ff->counts.repeated -= p->held_repeated;
-	ff->counts.drops[DROP_BEFORE_EXEC] +=
-		p->held_stopped + p->held_unstopped + p->held_repeated;
+	ff->counts.drops[DROP_BEFORE_EXEC] += p->held_stopped +
+					      p->held_unstopped +
+					      p->held_kernel + p->held_repeated;
 	vec_free(&p->held);
 	vec_free(&p->held_threads);
 	p->first_sample_ns = UINT64_MAX;
@@ -279,6 +281,7 @@ int process_join(struct forkflame *ff, const struct member *m)
 		process_probe_again(ff, p);
 	} else if (!ff->watch.write) {
 		(void)thread_inherit(ff, p, parent);
+		kernel_inherit(ff, p, parent);
 		process_begin_sampling(ff, p);
 	}
 	return 0;
@@ -294,6 +297,8 @@ static int follow_exec(struct forkflame *ff, struct process *p,
 	int r;
 
 	p->exec_ns = 0;
+	kernel_drain(ff);
+	kernel_forget(ff, p);
 	record_image(ff, p);
 	p->seen.n = 0;
 	p->interps = 0;
@@ -418,6 +423,7 @@ void process_leave(struct forkflame *ff, struct process *p,
 	if (p->left)
 		return;
 	session_todo_put(ff, forget);
+	kernel_drain(ff);
 	if (p->exec_ns)
 		(void)follow_exec(ff, p, p->exec_ns);
 	p->left = true;

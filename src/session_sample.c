@@ -15,7 +15,8 @@
  *
  * Which of them it was is not known to what follows: accept.
  *
- * With options.nonblocking there is another in place of the third: a thread that
+ * With frames from the kernel (session_kernel.c) the third is left to the clocks in
+ * the regular ticks. With options.nonblocking there is another in place of the third: a thread that
  * runs is read as it runs, twice, and dropped if it changed.
  */
 
@@ -35,8 +36,7 @@ static bool look_again(struct forkflame *ff, const struct thread *t)
 	       vec_push(&ff->moved, t->tid);
 }
 
-/* An attempt came to @r, which is no stack. */
-static void refuse(struct forkflame *ff, struct thread *t, int r)
+void session_refuse(struct forkflame *ff, struct thread *t, int r)
 {
 	struct process *p = t->process;
 
@@ -70,43 +70,64 @@ static void refuse(struct forkflame *ff, struct thread *t, int r)
 	thread_make_due(ff, t);
 }
 
-/* What a stack that was read says of the thread. */
-struct reading {
-	struct seen seen;
-	uint64_t since_ns; /* the stack is known to stand since then */
-	uint64_t now_ns;   /* when it was read */
-	bool proven;       /* read while the thread did not run */
-	bool stopped;      /* by us */
-};
-
-static void count_taken(struct forkflame *ff, struct process *p, bool stopped)
+static void count_taken(struct forkflame *ff, struct process *p,
+			const struct reading *reading)
 {
-	if (stopped)
-		ff->counts.stopped++;
-	else
-		ff->counts.unstopped++;
-	if (p->waiting && stopped)
-		p->held_stopped++;
-	else if (p->waiting)
-		p->held_unstopped++;
+	uint64_t *all = reading->by_kernel ? &ff->counts.kernel
+			: reading->stopped ? &ff->counts.stopped
+					   : &ff->counts.unstopped;
+	uint64_t *held = reading->by_kernel ? &p->held_kernel
+			 : reading->stopped ? &p->held_stopped
+					    : &p->held_unstopped;
+
+	++*all;
+	if (p->waiting)
+		++*held;
 }
 
-/* A sample. Book what it ends, and remember what the stack rests on. */
-static void accept(struct forkflame *ff, struct thread *t,
-		   const struct reading *reading)
+/* The thread's account when it was read. */
+static int account_of(struct forkflame *ff, struct thread *t,
+		      const struct reading *reading, struct sched_account *ret)
+{
+	if (!reading->by_kernel)
+		return thread_account(ff, t, ret);
+	*ret = (struct sched_account){ .cpu_ns = reading->cpu_ns };
+	return 0;
+}
+
+/* The switch records up to the moment of the reading, and to its account. */
+static void take_records(struct forkflame *ff, struct thread *t,
+			 const struct oncpu_thread *rec,
+			 const struct reading *reading, uint64_t used_ns)
+{
+	t->records = rec->records;
+	if (reading->by_kernel) {
+		/* They go on beyond that moment. */
+		t->rec_cpu_ns += used_ns;
+	} else {
+		t->rec_cpu_ns = rec->cpu_ns;
+		if (rec->on && reading->now_ns > rec->in_ns)
+			t->rec_cpu_ns += reading->now_ns - rec->in_ns;
+	}
+	oncpu_seen(ff->oncpu, t->tid);
+}
+
+void session_accept(struct forkflame *ff, struct thread *t,
+		    const struct reading *reading)
 {
 	const struct oncpu_thread *rec = NULL;
 	struct charge charges[WEIGH_CHARGES];
 	struct process *p = t->process;
 	struct sched_account account = { .cpu_ns = t->weigh.cpu_ns };
+	uint64_t used_ns;
 	unsigned n;
 	int r = reading->seen.stack == STACKS_NONE ? OUT_TORN : 0;
 
 	if (r == 0)
-		r = thread_account(ff, t, &account);
+		r = account_of(ff, t, reading, &account);
 	/* OUT_UNKNOWN: a kernel that keeps no accounts. */
 	if (r != 0 && r != OUT_UNKNOWN) {
-		refuse(ff, t, r);
+		session_refuse(ff, t, r);
 		return;
 	}
 	if (ff->oncpu)
@@ -116,24 +137,20 @@ static void accept(struct forkflame *ff, struct thread *t,
 	/* It stood through the ticks between. */
 	if (t->proven && ff->tick > t->tick + 1)
 		thread_repeat(ff, t, ff->tick - t->tick - 1);
+	used_ns = nsec_since(account.cpu_ns, t->weigh.cpu_ns);
 	n = weigh_sample(&t->weigh, &reading->seen, reading->since_ns,
 			 reading->now_ns, account.cpu_ns, charges);
 	for (unsigned i = 0; i < n; i++)
 		process_charge(ff, t, &charges[i]);
-	count_taken(ff, p, reading->stopped);
+	count_taken(ff, p, reading);
 	if (p->first_sample_ns == UINT64_MAX)
 		p->first_sample_ns = nsec_since(reading->now_ns, p->born_ns);
 	t->tick = ff->tick;
 	t->runs = account.runs;
 	t->proven = t->standing = reading->proven;
 	t->put_off = false;
-	if (rec) {
-		t->records = rec->records;
-		t->rec_cpu_ns = rec->cpu_ns;
-		if (rec->on && reading->now_ns > rec->in_ns)
-			t->rec_cpu_ns += reading->now_ns - rec->in_ns;
-		oncpu_seen(ff->oncpu, t->tid);
-	}
+	if (rec)
+		take_records(ff, t, rec, reading, used_ns);
 	if (!reading->proven)
 		thread_make_due(ff, t);
 }
@@ -214,7 +231,7 @@ static int sample_by_count(struct forkflame *ff, struct thread *t)
 		if (r != 0)
 			return r;
 		reading.now_ns = reading.since_ns = clock_now();
-		accept(ff, t, &reading);
+		session_accept(ff, t, &reading);
 		t->gap = 1;
 		t->look_tick = ff->tick + 1;
 		return 0;
@@ -244,6 +261,9 @@ static bool is_ready(const struct thread *t, const struct oncpu_thread *rec)
 	return rec->away ||
 	       (rec->out_ns >= t->held_from_ns && rec->out_ns <= t->held_to_ns);
 }
+
+/* Pushed aside for no longer than this: as good as on its CPU. */
+#define READY_NS NSEC_PER_MSEC
 
 static void put(struct forkflame *ff, struct thread *t, bool stop)
 {
@@ -287,7 +307,7 @@ static void read_candidate(struct forkflame *ff, struct thread *t,
 	if (r == 0)
 		put(ff, t, false);
 	else
-		refuse(ff, t, r);
+		session_refuse(ff, t, r);
 }
 
 /*
@@ -301,7 +321,7 @@ static bool still_empty(struct forkflame *ff, struct thread *t)
 	if (!t->empty || read_stack(ff, t, &reading.seen) != 0 || !t->empty)
 		return false;
 	reading.now_ns = reading.since_ns = clock_now();
-	accept(ff, t, &reading);
+	session_accept(ff, t, &reading);
 	return true;
 }
 
@@ -321,9 +341,25 @@ static void sample_running(struct forkflame *ff, struct thread *t)
 			r = OUT_TORN;
 	}
 	if (r == 0)
-		accept(ff, t, &reading);
+		session_accept(ff, t, &reading);
 	else
-		refuse(ff, t, r);
+		session_refuse(ff, t, r);
+}
+
+/*
+ * On a CPU, and read by the kernel when its clock comes; or pushed aside a moment
+ * ago, by us most likely. One that waits for a CPU for longer has a sample of that.
+ */
+static bool is_covered(struct forkflame *ff, struct thread *t,
+		       const struct oncpu_thread *rec)
+{
+	if (!ff->kernel.frames || !rec)
+		return false;
+	if (rec->on)
+		return kernel_covers(ff, t, rec->in_ns);
+	return is_ready(t, rec) &&
+	       nsec_since(clock_now(), rec->out_ns) < READY_NS &&
+	       kernel_covers(ff, t, rec->out_ns);
 }
 
 /* Whose turn is it to have the lock, read past all that was fetched? */
@@ -354,7 +390,7 @@ static bool sample_outside(struct forkflame *ff, struct thread *t)
 		return false;
 	reading.seen.gil = GIL_NONE;
 	reading.now_ns = reading.since_ns = clock_now();
-	accept(ff, t, &reading);
+	session_accept(ff, t, &reading);
 	return true;
 }
 
@@ -365,7 +401,9 @@ void session_sample_thread(struct forkflame *ff, struct thread *t)
 	int r;
 
 	if (vouched(ff, t, &rec)) {
-		if (!rec || !rec->on)
+		if (is_covered(ff, t, rec))
+			thread_make_due(ff, t);
+		else if (!rec || !rec->on)
 			read_candidate(ff, t, rec);
 		else if (ff->options.nonblocking)
 			sample_running(ff, t);
@@ -381,7 +419,7 @@ void session_sample_thread(struct forkflame *ff, struct thread *t)
 	else if (r == OUT_BUSY)
 		put(ff, t, true);
 	else if (r != 0)
-		refuse(ff, t, r);
+		session_refuse(ff, t, r);
 }
 
 void session_lose_sight(struct forkflame *ff)
@@ -426,14 +464,14 @@ void session_settle_batch(struct forkflame *ff, bool last)
 		    (rec ? rec->records : 0) == t->records) {
 			if (rec)
 				reading.since_ns = rec->out_ns;
-			accept(ff, t, &reading);
+			session_accept(ff, t, &reading);
 		} else if (!last) {
 			if (!vec_push(&ff->list, t))
 				thread_make_due(ff, t);
 		} else if (rec && rec->on && !ff->options.nonblocking) {
 			put(ff, t, true);
 		} else {
-			refuse(ff, t, OUT_TORN);
+			session_refuse(ff, t, OUT_TORN);
 		}
 	}
 	ff->batch.n = 0;
@@ -490,12 +528,12 @@ static void sample_stopped(struct forkflame *ff, struct thread *t,
 	t->held_to_ns = clock_now();
 	held_add(&ff->counts.held, nsec_since(clock_now(), stop->asked_ns));
 	if (r != 0) {
-		refuse(ff, t, r);
+		session_refuse(ff, t, r);
 		return;
 	}
 	t->empty = n == 0;
 	reading.seen.stack = thread_decode(ff, t, n, cut);
-	accept(ff, t, &reading);
+	session_accept(ff, t, &reading);
 }
 
 /*
@@ -513,11 +551,11 @@ static void sample_frozen(struct forkflame *ff, struct thread *t)
 		reading.seen.run = RUN_IDLE;
 	r = read_stack(ff, t, &reading.seen);
 	if (r != 0) {
-		refuse(ff, t, r);
+		session_refuse(ff, t, r);
 		return;
 	}
 	reading.now_ns = reading.since_ns = clock_now();
-	accept(ff, t, &reading);
+	session_accept(ff, t, &reading);
 }
 
 /*
@@ -540,9 +578,9 @@ static void ask(struct forkflame *ff, struct thread *t, struct stop *stop)
 	if (r == OUT_BUSY) /* asked in an earlier tick, and not stopped yet */
 		sample_frozen(ff, t);
 	else if (r == OUT_DENIED && is_ending(ff, t))
-		refuse(ff, t, OUT_GONE);
+		session_refuse(ff, t, OUT_GONE);
 	else if (r != 0)
-		refuse(ff, t, r);
+		session_refuse(ff, t, r);
 }
 
 /* The third way, for up to STOPS_MAX threads at once. */
@@ -560,7 +598,7 @@ void session_stop_some(struct forkflame *ff, struct thread **threads, size_t n)
 		else if (stops[i].state == STOP_STUCK)
 			sample_frozen(ff, threads[i]);
 		else if (stops[i].asked_ns)
-			refuse(ff, threads[i], OUT_GONE);
+			session_refuse(ff, threads[i], OUT_GONE);
 	}
 	stopper_until(ff->stopper, 0);
 }

@@ -244,8 +244,10 @@ static void keep_budget(struct forkflame *ff)
 	if (!budget_due(budget, now_ns))
 		return;
 	if (budget_look(&ff->budget, now_ns,
-			clock_ns(CLOCK_PROCESS_CPUTIME_ID)))
+			clock_ns(CLOCK_PROCESS_CPUTIME_ID))) {
 		record_note(ff, NOTE_RATE, budget->interval_ns);
+		kernel_set_rate(ff);
+	}
 	/* It begins low: after a second it is known. */
 	if (ff->budget_told || budget->interval_ns <= budget->asked_ns ||
 	    nsec_since(now_ns, budget->start_ns) < NSEC_PER_SEC)
@@ -266,7 +268,10 @@ void session_tick(struct forkflame *ff)
 	else
 		find_due_by_count(ff);
 	refresh_due(ff);
+	kernel_drain(ff);
+	ff->kernel.ticking = ff->kernel.frames != NULL;
 	sample_due(ff, NULL, true);
+	ff->kernel.ticking = false;
 	keep_budget(ff);
 }
 
@@ -279,6 +284,7 @@ void session_sample_process(struct forkflame *ff, struct process *p,
 		(void)process_refresh(ff, p);
 	if (ff->oncpu)
 		find_due(ff);
+	kernel_drain(ff);
 	for (size_t i = 0; !ff->oncpu && i < p->threads.n; i++)
 		thread_make_due(ff, p->threads.at[i]);
 	sample_due(ff, p, may_stop);

@@ -68,6 +68,17 @@ enum forkflame_oncpu {
 	FORKFLAME_ONCPU_RUNCOUNTS, /* the run count of each thread at each tick */
 };
 
+/* How a thread that is on a CPU is read. */
+enum forkflame_sampler {
+	FORKFLAME_SAMPLER_AUTO, /* at present: stop */
+	FORKFLAME_SAMPLER_STOP, /* it is stopped for as long as that takes */
+	/*
+	 * By a program in the kernel (BPF), at the ticks of a clock on each CPU, and
+	 * not stopped, or fail. Whom the kernel cannot read is stopped.
+	 */
+	FORKFLAME_SAMPLER_KERNEL,
+};
+
 /*
  * What to do. Begin with FORKFLAME_OPTIONS and change fields: `size` lets the
  * structure grow, fields that an older caller does not know keep their default.
@@ -133,6 +144,7 @@ struct forkflame_options {
 	 * rate is lowered rather than exceed it, down to one sample a second.
 	 */
 	uint64_t budget_ns;
+	enum forkflame_sampler sampler;
 };
 
 #define FORKFLAME_OPTIONS                                        \

@@ -47,6 +47,7 @@ static const char help[] =
 	"                       scan\n"
 	"      --event-buffer SIZE  that the kernel may queue of them; 8M\n"
 	"      --oncpu SOURCE   who runs from: auto, switches, runcounts\n"
+	"      --sampler HOW    running threads are read by: auto, stop, kernel\n"
 	"      --nonblocking    stop no thread, ever: what runs is read as it runs\n"
 	"      --stats FILE     the summary as JSON\n"
 	"\n"

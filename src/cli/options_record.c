@@ -15,6 +15,7 @@ static const struct option long_options[] = {
 	{ "events", required_argument, NULL, OPT_EVENTS },
 	{ "event-buffer", required_argument, NULL, OPT_EVENT_BUFFER },
 	{ "oncpu", required_argument, NULL, OPT_ONCPU },
+	{ "sampler", required_argument, NULL, OPT_SAMPLER },
 	{ "stats", required_argument, NULL, OPT_STATS },
 	{ "rotate", required_argument, NULL, OPT_ROTATE },
 	{ "nonblocking", no_argument, NULL, OPT_NONBLOCKING },
@@ -36,6 +37,13 @@ static const struct word runners[] = {
 	{ "auto", FORKFLAME_ONCPU_AUTO },
 	{ "switches", FORKFLAME_ONCPU_SWITCHES },
 	{ "runcounts", FORKFLAME_ONCPU_RUNCOUNTS },
+	{ NULL, 0 },
+};
+
+static const struct word samplers[] = {
+	{ "auto", FORKFLAME_SAMPLER_AUTO },
+	{ "stop", FORKFLAME_SAMPLER_STOP },
+	{ "kernel", FORKFLAME_SAMPLER_KERNEL },
 	{ NULL, 0 },
 };
 
@@ -116,6 +124,10 @@ static const char *take_option(struct parsing *parsing, int opt,
 		ret->run.oncpu = word;
 		return word >= 0 ? NULL
 				 : "is no source: auto, switches or runcounts";
+	case OPT_SAMPLER:
+		word = words_value(samplers, value);
+		ret->run.sampler = word;
+		return word >= 0 ? NULL : "is no sampler: auto, stop or kernel";
 	default:
 		return options_take_view(parsing, opt, value);
 	}

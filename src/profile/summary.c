@@ -98,7 +98,8 @@ uint64_t counts_seen(const struct counts *counts)
 
 uint64_t counts_taken(const struct counts *counts)
 {
-	return counts->stopped + counts->unstopped + counts->repeated;
+	return counts->stopped + counts->unstopped + counts->kernel +
+	       counts->repeated;
 }
 
 uint64_t counts_dropped(const struct counts *counts)
@@ -156,15 +157,44 @@ static void text_samples(const struct counts *c, struct str *to)
 {
 	str_printf(to,
 		   "samples: %" PRIu64 " taken = %" PRIu64 " stopped + %" PRIu64
-		   " unstopped + %" PRIu64 " repeated; %" PRIu64 " dropped",
-		   counts_taken(c), c->stopped, c->unstopped, c->repeated,
-		   counts_dropped(c));
+		   " unstopped + %" PRIu64 " repeated",
+		   counts_taken(c), c->stopped, c->unstopped, c->repeated);
+	if (c->kernel)
+		str_printf(to, " + %" PRIu64 " by the kernel", c->kernel);
+	str_printf(to, "; %" PRIu64 " dropped", counts_dropped(c));
 	for (int i = 0; i < DROP_COUNT; i++)
 		if (c->drops[i])
 			str_printf(to, " (%" PRIu64 " %s)", c->drops[i],
 				   drop_names[i]);
 	str_printf(to, "; ticks: %" PRIu64 ", missed %" PRIu64 "\n", c->ticks,
 		   c->ticks_missed);
+}
+
+static void text_kernel(const struct summary_kernel *k, struct str *to)
+{
+	const struct {
+		uint64_t n;
+		const char *what;
+	} words[] = {
+		{ k->lost, "samples lost in a full ring" },
+		{ k->unread, "not read for a missing page" },
+		{ k->torn, "torn" },
+		{ k->deep, "too deep" },
+		{ k->no_state, "without a thread state" },
+		{ k->unknown, "of threads that are not known" },
+		{ k->freed, "frames of functions that were gone" },
+	};
+	const char *between = "read by the kernel: ";
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++) {
+		if (!words[i].n)
+			continue;
+		str_printf(to, "%s%" PRIu64 " %s", between, words[i].n,
+			   words[i].what);
+		between = ", ";
+	}
+	if (between[0] == ',')
+		str_puts(to, "\n");
 }
 
 void summary_text(const struct summary *summary, struct str *to)
@@ -180,6 +210,7 @@ void summary_text(const struct summary *summary, struct str *to)
 		seconds(c->wall_ns), seconds(c->cpu_ns));
 	text_processes(c, to);
 	text_samples(c, to);
+	text_kernel(&summary->kernel, to);
 	str_printf(
 		to,
 		"held: mean %.0f us, p99 %.0f us, longest %.0f us in %" PRIu64
@@ -212,6 +243,7 @@ static void json_counts(const struct counts *c, struct json *j)
 	json_put_u64(j, "taken", counts_taken(c));
 	json_put_u64(j, "stopped", c->stopped);
 	json_put_u64(j, "unstopped", c->unstopped);
+	json_put_u64(j, "kernel", c->kernel);
 	json_put_u64(j, "repeated", c->repeated);
 	json_close(j, '}');
 	json_put_u64(j, "attempts", counts_taken(c) + counts_dropped(c));
@@ -251,6 +283,23 @@ static void json_listener(const struct summary_listener *l, struct json *j)
 	json_close(j, '}');
 }
 
+static void json_kernel(const struct summary_kernel *k, struct json *j)
+{
+	json_key(j, "kernel");
+	json_open(j, '{');
+	json_put_u64(j, "read", k->read);
+	json_put_u64(j, "mean_ns", k->read ? k->ns / k->read : 0);
+	json_put_u64(j, "lost", k->lost);
+	json_put_u64(j, "unread", k->unread);
+	json_put_u64(j, "torn", k->torn);
+	json_put_u64(j, "deep", k->deep);
+	json_put_u64(j, "no_state", k->no_state);
+	json_put_u64(j, "unknown", k->unknown);
+	json_put_u64(j, "superseded", k->superseded);
+	json_put_u64(j, "freed", k->freed);
+	json_close(j, '}');
+}
+
 void summary_json(const struct summary *summary, struct json *j)
 {
 	const struct counts *c = summary->counts;
@@ -263,6 +312,8 @@ void summary_json(const struct summary *summary, struct json *j)
 	json_put_text(j, "events_reason", summary->events_reason);
 	json_put_text(j, "oncpu", summary->oncpu);
 	json_put_text(j, "oncpu_reason", summary->oncpu_reason);
+	json_put_text(j, "sampler", summary->sampler);
+	json_put_text(j, "sampler_reason", summary->sampler_reason);
 	json_counts(c, j);
 	json_held(&c->held, j);
 	json_put_u64(j, "calls_failed", c->calls_failed);
@@ -271,6 +322,7 @@ void summary_json(const struct summary *summary, struct json *j)
 	json_put_u64(j, "found_late", c->found_late);
 	json_put_u64(j, "missed", c->missed);
 	json_listener(&summary->listener, j);
+	json_kernel(&summary->kernel, j);
 	json_put_u64(j, "profiler_cpu_ns", summary->profiler_cpu_ns);
 	json_put_u64(j, "wall_ns", c->wall_ns);
 	json_put_u64(j, "cpu_ns", c->cpu_ns);

@@ -49,13 +49,13 @@ uint64_t held_quantile(const struct held *held, double share);
 /*
  * Everything that a run counts. Nothing is dropped unseen:
  *   seen     = the sum over verdicts
- *   taken    = stopped + unstopped + repeated
+ *   taken    = stopped + unstopped + kernel + repeated
  *   attempts = taken + the sum over drops
  */
 struct counts {
 	uint64_t verdicts[VERDICT_COUNT];
 	uint64_t threads;
-	uint64_t stopped, unstopped, repeated;
+	uint64_t stopped, unstopped, kernel, repeated;
 	uint64_t drops[DROP_COUNT];
 	uint64_t ticks, ticks_missed;
 	uint64_t events_lost, rescans, found_late;
@@ -72,6 +72,23 @@ uint64_t counts_dropped(const struct counts *counts);
 const char *verdict_name(enum verdict verdict);
 const char *drop_name(enum drop drop);
 
+/*
+ * What became of the samples that the kernel took, apart from those that count
+ * (counts.kernel).
+ */
+struct summary_kernel {
+	uint64_t read,
+		ns;      /* records of all kinds, and the time that they took */
+	uint64_t lost;   /* the ring was full */
+	uint64_t unread; /* a page was not there */
+	uint64_t torn;   /* what was there was no stack */
+	uint64_t deep;   /* deeper than the kernel reads */
+	uint64_t no_state; /* no thread state was found */
+	uint64_t unknown; /* of a thread or process that is not known as it was */
+	uint64_t superseded; /* the thread had a later sample already */
+	uint64_t freed; /* frames, in samples that count, whose function was gone */
+};
+
 /* The rest of what a summary says: facts of the run. Texts are borrowed. */
 struct summary {
 	const struct counts *counts;
@@ -81,6 +98,9 @@ struct summary {
 	const char *events_reason; /* why from there; NULL: it is the best */
 	const char *oncpu;         /* how running threads were found */
 	const char *oncpu_reason;
+	const char *sampler;        /* how running threads are read */
+	const char *sampler_reason; /* why so; NULL: it is the best */
+	struct summary_kernel kernel;
 	uint64_t duration_ns, interval_ns;
 	uint64_t profiler_cpu_ns;
 	struct summary_listener { /* zeros: there was none */

@@ -14,8 +14,9 @@ its statistics are parsed, and what the target programs noted of themselves
 
 Environment: FORKFLAME, the program under test; FORKFLAME_PYTHONS, interpreters
 separated by blanks; FORKFLAME_LONG=1 for the long versions; FORKFLAME_EVENTS, the source of
-process events (--events) of all runs that name none; FORKFLAME_KEEP=1 keeps the
-directories of the runs; FORKFLAME_REFUSED, what the kernel refuses to FORKFLAME (see
+process events (--events) of all runs that name none; FORKFLAME_SAMPLER, how running
+threads are read (--sampler), likewise; FORKFLAME_KEEP=1 keeps the directories of the
+runs; FORKFLAME_REFUSED, what the kernel refuses to FORKFLAME (see
 check_refused.py): of "ptrace" and "readv" a profile cannot be what it should be, and
 only what must hold all the same fails a test.
 """
@@ -43,6 +44,7 @@ LONG = os.environ.get("FORKFLAME_LONG") == "1"
 EVENTS = os.environ.get("FORKFLAME_EVENTS")
 REFUSED = os.environ.get("FORKFLAME_REFUSED", "")
 MAIMED = REFUSED in ("ptrace", "readv")
+SAMPLER = os.environ.get("FORKFLAME_SAMPLER")
 RATE = 100
 
 Interpreter = collections.namedtuple("Interpreter", "path version")
@@ -282,6 +284,11 @@ class Run:
                 argv += ["-f", "collapsed"]
         if EVENTS and not any(arg.startswith("--events") for arg in self.args):
             argv.append("--events=" + EVENTS)
+        # The kernel's frames need the switch records, and another user has none.
+        if SAMPLER and not under and not any(
+                "runcounts" in arg or arg.startswith("--sampler")
+                for arg in self.args):
+            argv.append("--sampler=" + SAMPLER)
         argv += ["--stats", self.path("stats.json")] + self.args
         if command:
             argv += ["--"] + [str(word) for word in command]
@@ -404,9 +411,11 @@ def check_seen(stats):
 
 def check_attempts(stats):
     samples = stats["samples"]
-    taken = samples["stopped"] + samples["unstopped"] + samples["repeated"]
+    taken = sum(samples[way] for way in
+                ("stopped", "unstopped", "kernel", "repeated"))
     expect(samples["taken"] == taken,
-           "samples taken are not stopped + unstopped + repeated: %s", samples)
+           "samples taken are not stopped + unstopped + kernel + repeated: %s",
+           samples)
     dropped = sum(stats["dropped"].values())
     expect(stats["attempts"] == taken + dropped,
            "%d attempts, but %d taken and %d dropped", stats["attempts"], taken,

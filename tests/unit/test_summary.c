@@ -24,11 +24,12 @@ static void adds_up_attempts(void **state)
 	struct counts counts = { .stopped = 5,
 				 .unstopped = 7,
 				 .repeated = 11,
+				 .kernel = 13,
 				 .drops = {
 					 [DROP_TORN] = 2, [DROP_GONE] = 3 } };
 
 	(void)state;
-	assert_int_equal(counts_taken(&counts), 23);
+	assert_int_equal(counts_taken(&counts), 36);
 	assert_int_equal(counts_dropped(&counts), 5);
 }
 
@@ -68,6 +69,9 @@ static struct summary example(const struct counts *counts)
 				 .mode = "wall",
 				 .events = "connector",
 				 .oncpu = "switches",
+				 .sampler = "kernel",
+				 .sampler_reason = "asked for",
+				 .kernel = { .unread = 3 },
 				 .duration_ns = 2000000000,
 				 .interval_ns = 10000000,
 				 .profiler_cpu_ns = 20000000 };
@@ -89,6 +93,7 @@ static void tells_a_person_what_was_left_out_and_why(void **state)
 	assert_non_null(strstr(text.at, "4 dropped (4 torn)"));
 	assert_non_null(strstr(text.at, "2.00 s at 100 Hz"));
 	assert_non_null(strstr(text.at, "1.00 % of a core"));
+	assert_non_null(strstr(text.at, "read by the kernel: 3 not read"));
 	assert_null(strstr(text.at, "lost"));
 	assert_null(strstr(text.at, "EINTR"));
 	str_free(&text);
@@ -126,6 +131,9 @@ static void writes_its_keys_as_json(void **state)
 		"\"version\":\"1.2.3\"",
 		"\"mode\":\"wall\"",
 		"\"events_reason\":null",
+		"\"sampler\":\"kernel\"",
+		"\"sampler_reason\":\"asked for\"",
+		"\"unread\":3",
 		"\"seen\":3",
 		"\"unknown_python\":0",
 		"\"attempts\":14",

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef SESSION_KERNEL_H
+#define SESSION_KERNEL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/nsec.h"
+#include "base/vec.h"
+#include "linux/kframes.h"
+#include "profile/summary.h"
+
+/* Running threads that the kernel reads for us, in place of a stop. */
+
+/* What the clocks bring is taken in so often: before code objects are forgotten. */
+#define KERNEL_DRAIN_NS (10 * NSEC_PER_MSEC)
+
+struct session_kernel {
+	struct kframes *frames; /* NULL: running threads are stopped */
+	bool used;
+	char reason[512];
+	uint64_t drain_ns;    /* when to take in the next samples */
+	uint32_t generations; /* of layouts that were given */
+	bool ticking; /* in a regular tick, which leaves threads to the clocks */
+	bool draining;
+	uint64_t checks[KFRAMES_MAX];
+	struct VEC(uint8_t) later,
+		had; /* records of whom we have not heard yet */
+	struct summary_kernel counts;
+};
+
+/* Of a process. */
+enum kernel_state {
+	KERNEL_NO,      /* not offered, or it has to be offered again */
+	KERNEL_GIVEN,   /* the kernel has its layout */
+	KERNEL_REFUSED, /* its running threads are stopped */
+};
+
+struct forkflame;
+struct process;
+struct thread;
+
+/*
+ * Before anything is sampled, and after the switch records were opened. Returns 0; or
+ * a negative errno with ff->err told, if frames from the kernel were asked for and are
+ * not to be had.
+ */
+int kernel_open(struct forkflame *ff);
+void kernel_close(struct forkflame *ff);
+
+/* The interval of the ticks has changed. */
+void kernel_set_rate(struct forkflame *ff);
+
+/* Threads of @p are known: have the kernel read them, if it can. */
+void kernel_offer(struct forkflame *ff, struct process *p);
+
+/* @p was forked: the kernel has it, if it had @parent by then. */
+void kernel_inherit(struct forkflame *ff, struct process *p,
+		    const struct process *parent);
+
+/* @p has another program now, or is not to be read any more. */
+void kernel_forget(struct forkflame *ff, struct process *p);
+
+/*
+ * In a tick: is @t, which is on a CPU or ready for one since @since_ns, left to the
+ * clocks? Else it is to be stopped.
+ */
+bool kernel_covers(struct forkflame *ff, struct thread *t, uint64_t since_ns);
+
+/* Take in what the clocks have brought; and when that is next to be done. */
+void kernel_drain(struct forkflame *ff);
+uint64_t kernel_next_ns(const struct forkflame *ff);
+
+#endif
