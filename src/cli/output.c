@@ -74,13 +74,28 @@ static int open_beside(struct output *out)
 	return 0;
 }
 
-/* Give a file without a name one beside that which it shall have. */
-static int name_beside(struct output *out)
+/* What was written beside becomes the file. */
+static int rename_beside(struct output *out)
+{
+	if (rename(out->beside, out->path) < 0)
+		return -errno;
+	free(out->beside);
+	out->beside = NULL;
+	return 0;
+}
+
+/*
+ * Give a file without a name its own. Where that is another file's, it gets one
+ * beside it, and is renamed: what ends us between the two leaves both, whole.
+ */
+static int give_name(struct output *out)
 {
 	int error = EEXIST;
 	char link[32];
 
 	own_link(link, out->fd);
+	if (linkat(AT_FDCWD, link, AT_FDCWD, out->path, AT_SYMLINK_FOLLOW) == 0)
+		return 0;
 	for (unsigned i = 0; i < NAMES && error == EEXIST; i++) {
 		if (asprintf(&out->beside, "%s.%d-%u", out->path, getpid(), i) <
 		    0) {
@@ -89,9 +104,9 @@ static int name_beside(struct output *out)
 		}
 		if (linkat(AT_FDCWD, link, AT_FDCWD, out->beside,
 			   AT_SYMLINK_FOLLOW) == 0)
-			return 0;
+			return rename_beside(out);
 		error = errno;
-		free(out->beside);
+		free(out->beside); /* it is somebody else's */
 		out->beside = NULL;
 	}
 	return -error;
@@ -143,20 +158,14 @@ int output_write(void *ctx, const char *bytes, size_t len)
 
 int output_commit(struct output *out)
 {
-	int r = 0;
+	int r = out->path && !out->beside ? give_name(out) : 0;
 
-	if (out->path && !out->beside)
-		r = name_beside(out);
 	/* A full disk may be told as late as this (NFS, quotas). */
 	if (close(out->fd) < 0 && errno != EINTR && r == 0)
 		r = -errno;
 	out->fd = -1;
-	if (r == 0 && out->beside && rename(out->beside, out->path) < 0)
-		r = -errno;
-	if (r == 0) {
-		free(out->beside);
-		out->beside = NULL;
-	}
+	if (r == 0 && out->beside)
+		r = rename_beside(out);
 	output_abandon(out);
 	return r;
 }

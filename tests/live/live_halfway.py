@@ -25,6 +25,13 @@ TRIES = 60 if fflive.LONG else 12
 BEFORE = "what was here before\n"
 
 
+def holds_back(pid, number):
+    text = fflive.read_text("/proc/%d/status" % pid)
+    blocked = next(line.split()[1] for line in text.splitlines()
+                   if line.startswith("SigBlk:"))
+    return int(blocked, 16) >> (number - 1) & 1
+
+
 class Case:
     """A target of four threads, and a folder in which nothing but one file is."""
 
@@ -34,6 +41,10 @@ class Case:
                                      "120"])
         self.folder = tempfile.mkdtemp(prefix="fflive-")
         self.path = os.path.join(self.folder, "view.html")
+        self.beside = 0
+        self.write_before()
+
+    def write_before(self):
         with open(self.path, "w", encoding="utf-8") as file:
             file.write(BEFORE)
 
@@ -43,18 +54,32 @@ class Case:
                             stderr=subprocess.DEVNULL)
 
     def record(self, *args):
-        """One that has sampled for a while."""
+        """One that waits for signals, and has sampled for a while."""
         profiler = self.start("record", "-p", str(self.target.pid), *args)
+        fflive.wait_until(lambda: holds_back(profiler.pid, signal.SIGINT), 10,
+                          "a profiler that waits for signals")
         time.sleep(.4)
         return profiler
 
     def check(self, why):
-        """The file is whole, old or new. Is it new?"""
+        """The file is whole, old or new. Is it new?
+
+        One that replaces another has a name beside it for a moment, and whatever
+        comes just then leaves both: whole, too.
+        """
         left = os.listdir(self.folder)
-        expect(left == ["view.html"], "%s: there is %s", why, left)
+        for name in left:
+            text = fflive.read_text(os.path.join(self.folder, name))
+            expect(text.endswith("</html>\n") or name == "view.html" and
+                   text == BEFORE, "%s: half a page of %d bytes, %s", why,
+                   len(text), name)
+            if name != "view.html":
+                self.beside += 1
+                os.unlink(os.path.join(self.folder, name))
+        expect("view.html" in left, "%s: it is not there", why)
+        expect(self.beside < 4, "%s: %d times there was one beside it: %s", why,
+               self.beside, left)
         text = fflive.read_text(self.path)
-        expect(text == BEFORE or text.endswith("</html>\n"),
-               "%s: half a page of %d bytes", why, len(text))
         expect(self.target.alive(), "%s: the target has gone", why)
         fflive.check_let_go([self.target.pid])
         return text != BEFORE
@@ -125,8 +150,7 @@ def view_is_whole_or_as_it_was_whenever_a_second_signal_comes():
         longest = seconds_to_write(case)
         for count in range(TRIES):
             number = signal.SIGKILL if count % 3 == 2 else signal.SIGINT
-            with open(case.path, "w", encoding="utf-8") as file:
-                file.write(BEFORE)
+            case.write_before()
             profiler = case.record("-o", case.path)
             profiler.send_signal(signal.SIGINT)
             time.sleep(random.uniform(0, longest))
@@ -135,6 +159,24 @@ def view_is_whole_or_as_it_was_whenever_a_second_signal_comes():
             expect(status in (0, 130, -signal.SIGKILL), "status %s", status)
             new = case.check("%s after INT" % number.name)
             expect(new or status, "status 0, and no view")
+
+
+def new_view_is_there_whole_or_not_at_all():
+    with Case() as case:
+        path = os.path.join(case.folder, "new.html")
+        longest = seconds_to_write(case)
+        for count in range(TRIES):
+            profiler = case.record("-o", path)
+            profiler.send_signal(signal.SIGINT)
+            time.sleep(random.uniform(0, longest))
+            profiler.send_signal(signal.SIGKILL if count % 2 else signal.SIGINT)
+            status = profiler.wait(5)
+            left = set(os.listdir(case.folder)) - {"view.html"}
+            expect(left <= {"new.html"}, "there is %s", left)
+            expect(left or status, "status 0, and no view")
+            if left:
+                expect(fflive.read_text(path).endswith("</html>\n"), "half")
+                os.unlink(path)
 
 
 def recording_keeps_what_was_flushed_before_a_second_signal():
@@ -179,6 +221,7 @@ if __name__ == "__main__":
     fflive.main(once=[
         second_int_ends_what_waits_for_its_reader,
         view_is_whole_or_as_it_was_whenever_a_second_signal_comes,
+        new_view_is_there_whole_or_not_at_all,
         recording_keeps_what_was_flushed_before_a_second_signal,
         interrupted_report_leaves_the_file_as_it_was,
     ])
