@@ -9,6 +9,7 @@
 #include "base/nsec.h"
 #include "profile/out.h"
 #include "profile/protobuf.h"
+#include "profile/timeline.h"
 
 /*
  * pprof's profile.proto: one Sample for each different stack of each thread, with
@@ -85,34 +86,48 @@ enum function_field {
 
 /* --- adding up */
 
-static int add_slice(void *ctx, const struct slice *slice)
+/* The sum of a stack under some labels, in sums; an index. */
+static int find_sum(struct pprof *p, uint32_t labels, uint32_t stack,
+		    size_t *ret)
 {
-	struct pprof *p = ctx;
-	uint32_t stack, labels;
-	struct sum *sum;
-	uint64_t i;
-	int r;
+	struct sum sum = { .stack = stack, .labels = labels };
+	uint64_t key = (uint64_t)labels << 32 | stack;
+	uint64_t i = p->sums.n;
 
-	stack = filter_stack(p->filter, slice->seen.stack, &r);
-	if (stack == STACKS_NONE)
-		return r;
-	labels = pprof_labels(p, slice->thread);
-	if (labels == STRTAB_NONE)
+	if (!map_get(&p->sum_of, key, &i) &&
+	    (!map_put(&p->sum_of, key, i) || !vec_push(&p->sums, sum)))
 		return -ENOMEM;
-	if (!map_get(&p->sum_of, (uint64_t)labels << 32 | stack, &i)) {
-		i = p->sums.n;
-		if (!map_put(&p->sum_of, (uint64_t)labels << 32 | stack, i) ||
-		    !vec_push(&p->sums, ((struct sum){ .stack = stack,
-						       .labels = labels })))
-			return -ENOMEM;
-	}
-	sum = &p->sums.at[i];
+	*ret = (size_t)i;
+	return 0;
+}
+
+static void add_to(struct sum *sum, const struct slice *slice)
+{
 	sum->weight.samples += slice->weight.samples;
 	sum->weight.wall_ns += slice->weight.wall_ns;
 	sum->weight.cpu_ns += slice->weight.cpu_ns;
 	if (slice->seen.gil == GIL_HELD)
 		sum->gil_ns += slice->weight.wall_ns;
-	return 0;
+}
+
+static int add_thread(void *ctx, uint32_t thread, struct course *course)
+{
+	struct pprof *p = ctx;
+	uint32_t labels = pprof_labels(p, thread);
+	uint32_t last = STACKS_NONE;
+	size_t i = 0;
+	int r = labels == STRTAB_NONE ? -ENOMEM : 0;
+
+	while (!r && course_next(course)) {
+		uint32_t stack = course->slice.seen.stack;
+
+		if (stack != last)
+			r = find_sum(p, labels, stack, &i);
+		if (!r)
+			add_to(&p->sums.at[i], &course->slice);
+		last = stack;
+	}
+	return r;
 }
 
 /* --- stacks */
@@ -355,15 +370,21 @@ static int write_all(struct pprof *p, const struct out_options *options)
 	return r ? r : gzip_end(p->gz);
 }
 
+/*
+ * One thread after the other: what its stacks add up to stays at hand in the
+ * processor's caches.
+ */
 static int add_up(struct pprof *p)
 {
-	struct selection selection = { 0 };
+	struct timeline tl = { .history = p->h,
+			       .filter = p->filter,
+			       .batch = TIMELINE_BATCH };
 	int r;
 
-	r = selection_make(&selection, p->h, p->query);
+	r = selection_make(&tl.selection, p->h, p->query);
 	if (!r)
-		r = selection_slices(&selection, add_slice, p);
-	selection_free(&selection);
+		r = timeline_threads(&tl, add_thread, p);
+	selection_free(&tl.selection);
 	if (r)
 		return r;
 	p->located =

@@ -6,15 +6,12 @@
 
 #include "base/nsec.h"
 
-/* Chunks of slices that are held at a time: 96 MiB of them. */
-#define BATCH (96 * 1024 * 1024 / PACKED_CHUNK)
-
 int timeline_open(struct timeline *ret, const struct history *h,
 		  const struct query *query)
 {
 	int r;
 
-	*ret = (struct timeline){ .history = h, .batch = BATCH };
+	*ret = (struct timeline){ .history = h, .batch = TIMELINE_BATCH };
 	r = selection_make(&ret->selection, h, query);
 	if (r)
 		return r;

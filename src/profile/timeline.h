@@ -98,6 +98,9 @@ struct timeline {
 	struct VEC(uint32_t) frames; /* of timeline_stack */
 };
 
+/* Chunks of slices for views that hold little else: 96 MiB of them. */
+#define TIMELINE_BATCH (96 * 1024 * 1024 / PACKED_CHUNK)
+
 /* @h and @query are borrowed for life. Returns 0 or -ENOMEM. */
 int timeline_open(struct timeline *ret, const struct history *h,
 		  const struct query *query);
