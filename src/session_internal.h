@@ -336,7 +336,8 @@ struct forkflame {
 	/* The outside. */
 	struct procfs fs;
 	struct loop *loop;
-	enum forkflame_events source;     /* AUTO: not settled yet */
+	enum forkflame_events source; /* AUTO: not settled yet */
+	pid_t events_of; /* perf's: -1 everybody's, 0 of who is watched */
 	struct listener *listener;        /* NULL: children is the source */
 	struct summary_listener listened; /* of it, when it has ended */
 	bool opened;                      /* it hands on the events of all */

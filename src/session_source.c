@@ -164,15 +164,7 @@ static int try_perf(struct forkflame *ff, pid_t pid, bool last)
 	if (r < 0)
 		return last ? refused(ff, FORKFLAME_EVENTS_PERF, r, &why) : 0;
 	ff->source = FORKFLAME_EVENTS_PERF;
-	session_notice(ff,
-		       "process events are perf's task records%s (%s): of a "
-		       "program that runs with another's rights (setuid) they "
-		       "may tell nothing, and before Linux 6.15 nothing of how "
-		       "a process ended",
-		       pid < 0   ? ""
-		       : pid > 0 ? " of the command"
-				 : " of the processes and their descendants",
-		       ff->events_reason[0] ? ff->events_reason : "asked for");
+	ff->events_of = pid;
 	return 0;
 }
 
@@ -202,16 +194,38 @@ static int look_instead(struct forkflame *ff)
 	if (!ff->children)
 		return error_set(&ff->err, -ENOMEM, "begin");
 	ff->source = scan ? FORKFLAME_EVENTS_SCAN : FORKFLAME_EVENTS_CHILDREN;
-	session_notice(ff,
-		       "no process events from the kernel (%s): %s every "
-		       "%u ms instead, and those that live shorter may be "
-		       "missed, with the children that they leave behind; it "
-		       "is told when some were",
-		       ff->events_reason[0] ? ff->events_reason : "asked for",
-		       scan ? "all of /proc is searched for children"
-			    : "children are looked for",
-		       (unsigned)(LOOK_NS / NSEC_PER_MSEC));
 	return 0;
+}
+
+/* Of one look, it does not matter. */
+static void tell_source(struct forkflame *ff)
+{
+	if (ff->dumping)
+		return;
+	if (ff->source == FORKFLAME_EVENTS_PERF)
+		session_notice(
+			ff,
+			"process events are perf's task records%s (%s): of a "
+			"program that runs with another's rights (setuid) they "
+			"may tell nothing, and before Linux 6.15 nothing of how "
+			"a process ended",
+			ff->events_of < 0 ? ""
+			: ff->events_of > 0
+				? " of the command"
+				: " of the processes and their descendants",
+			ff->events_reason[0] ? ff->events_reason : "asked for");
+	if (ff->children)
+		session_notice(
+			ff,
+			"no process events from the kernel (%s): %s every "
+			"%u ms instead, and those that live shorter may be "
+			"missed, with the children that they leave behind; it "
+			"is told when some were",
+			ff->events_reason[0] ? ff->events_reason : "asked for",
+			ff->source == FORKFLAME_EVENTS_SCAN
+				? "all of /proc is searched for children"
+				: "children are looked for",
+			(unsigned)(LOOK_NS / NSEC_PER_MSEC));
 }
 
 int source_settle(struct forkflame *ff, pid_t command)
@@ -222,6 +236,8 @@ int source_settle(struct forkflame *ff, pid_t command)
 		r = try_perf(ff, command, true);
 	if (r == 0 && !ff->listener && !ff->children)
 		r = look_instead(ff);
+	if (r == 0)
+		tell_source(ff);
 	if (!ff->events_reason[0] && ff->options.events)
 		add_reason(ff, "asked for");
 	/* What the command makes with CLONE_PARENT is a child of ours. */
