@@ -29,7 +29,9 @@ NAMES = ("connector", "perf", "ptrace", "readv")
 # Nothing of these is about what may be refused; or they refuse things themselves.
 LEFT_OUT = ("live_page.py", "live_refused.py")
 WRAPPER = """#!/bin/sh
-LD_LIBRARY_PATH='%s' exec '%s' '%s' %s '%s' "$@"
+LD_LIBRARY_PATH='%s'${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+export LD_LIBRARY_PATH
+exec '%s' -E '%s' %s '%s' "$@"
 """
 
 
