@@ -19,12 +19,16 @@ def victim_work():
 
 
 def helper(victim):
+    stopped = 0
     time.sleep(.3)
     for _ in range(TIMES):
+        begin = time.monotonic()
         os.kill(victim, signal.SIGSTOP)
         time.sleep(STEP)
         os.kill(victim, signal.SIGCONT)
+        stopped += time.monotonic() - begin
         time.sleep(STEP)
+    note(role="helper", stopped=stopped)
     os._exit(0)
 
 
