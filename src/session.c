@@ -404,7 +404,13 @@ static void *run_main(void *ctx)
 	while (r == 0 && !ff->dumping && loop_breaks(ff->loop) == 0 &&
 	       !(ff->end_ns && clock_now() >= ff->end_ns)) {
 		r = session_take_events(ff);
-		if (r < 0 || (!ff->wanted && !ff->everybody))
+		if (r == 0 && !ff->wanted && !ff->everybody) {
+			r = session_find_left(ff);
+			if (r <= 0)
+				break;
+			r = 0;
+		}
+		if (r < 0)
 			break;
 		r = turn(ff);
 		if (r == 0)

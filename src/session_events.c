@@ -106,6 +106,9 @@ static void tell_event(struct forkflame *ff, const struct event *event)
 {
 	struct event own = *event;
 
+	/* Who looks at everybody's children finds us as well. */
+	if (ff->everybody && own.pid == getpid())
+		return;
 	kin_event(ff, &own);
 	(void)proctree_event(ff->tree, &own);
 }
@@ -382,6 +385,38 @@ int session_reconcile(struct forkflame *ff, uint64_t now_ns)
 	if (ff->counts.found_late != late)
 		ff->reconcile_ns = now_ns + YOUNG_NS;
 	return r;
+}
+
+int session_find_left(struct forkflame *ff)
+{
+	struct proc_stats stats = { 0 };
+	struct kin kin = { 0 };
+	struct snapshot s = snapshot_begin(false);
+	uint32_t before = proctree_alive(ff->tree);
+	int r = 0;
+
+	/* Who hears of births has missed none; how deep it is is not known. */
+	if (ff->children && ff->selection.depth == UINT64_MAX)
+		r = procfs_snapshot(&ff->fs, &stats, &ff->err);
+	if (r == 0)
+		r = kin_gather(ff, &stats, &kin);
+	for (size_t i = 0; r == 0 && i < stats.n; i++) {
+		if (kin_parent(ff, &kin, &stats.at[i]) != 0 ||
+		    !stats.at[i].parent)
+			continue;
+		if (!snapshot_add(&s, &stats.at[i], 0) ||
+		    proctree_add(ff->tree, stats.at[i].pid, stats.at[i].start,
+				 s.procs.at[s.procs.n - 1].born_ns,
+				 true) == PROCTREE_NONE)
+			r = -ENOMEM;
+		ff->counts.found_late++;
+	}
+	vec_free(&s.procs);
+	kin_free(&kin);
+	vec_free(&stats);
+	if (r == 0)
+		r = session_take_events(ff);
+	return r < 0 ? r : proctree_alive(ff->tree) > before;
 }
 
 /* The entry of @pid in a snapshot; NULL without. */

@@ -495,6 +495,13 @@ int session_rescan(struct forkflame *ff);
  */
 int session_reconcile(struct forkflame *ff, uint64_t now_ns);
 
+/*
+ * The last member has left. Is there somebody whom it, or another one, left behind and
+ * no look has shown? Returns whether, and then he is a member without a parent; or a
+ * negative errno.
+ */
+int session_find_left(struct forkflame *ff);
+
 /* Take in the roots that were asked for, and their descendants. */
 int session_scan_roots(struct forkflame *ff);
 

@@ -136,8 +136,10 @@ def execs_inside_samples_do_no_harm():
     expect(len(run.stats["members"]) == 1, "expected one process, saw %s",
            run.pids())
     images = run.stats["members"][0]["images"]
-    expect(len(images) == LINKS + 1, "expected %d images, saw %d", LINKS + 1,
-           len(images))
+    # Of two execs between two looks, who looks sees one.
+    looks = run.stats["events"] in ("children", "scan")
+    expect((.8 if looks else 1) * (LINKS + 1) <= len(images) <= LINKS + 1,
+           "expected %d images, saw %d", LINKS + 1, len(images))
     right = (LINKS + 1) * .03
     fflive.lasts("time in burn", run.weigh(function="burn"), right, .15 * right)
 

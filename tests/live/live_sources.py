@@ -109,6 +109,33 @@ def missed_children_are_noticed(source):
     return test
 
 
+ORPHANS = """
+import os, time
+for _ in range(8):
+    if os.fork() == 0:
+        if os.fork() == 0:
+            print(os.getpid(), flush=True)
+            time.sleep(3)
+        os._exit(0)
+    os.wait()
+    time.sleep(.023)
+"""
+
+
+def orphans_are_found_by_their_addresses(source):
+    """By who looks, though their parents had gone before a look."""
+    def test():
+        need(source)
+        run = fflive.run(["--events=" + source], [fflive.newest(), "-c", ORPHANS])
+        fflive.check_run(run, stdout=run.stdout)
+        orphans = {int(pid) for pid in run.stdout.split()}
+        expect(len(orphans) == 8 and orphans <= set(run.pids()),
+               "not sampled: %s", orphans - set(run.pids()))
+        expect(run.stats["missed"] > 0, "no parent was missed")
+    test.__name__ = source + ": orphans are found by their addresses"
+    return test
+
+
 def an_ordinary_user_has_perf_for_what_he_starts():
     python = live_user.reachable_python()
     with live_user.Copies() as copies:
@@ -150,7 +177,8 @@ if __name__ == "__main__":
                 [of_source(source, live_parents.tree_is_kept_by_birth)
                  for source in TOLD] +
                 [short_lives(source) for source in SOURCES] +
-                [missed_children_are_noticed(source)
-                 for source in ("children", "scan")] +
+                [test(source) for source in ("children", "scan")
+                 for test in (missed_children_are_noticed,
+                              orphans_are_found_by_their_addresses)] +
                 [an_ordinary_user_has_perf_for_what_he_starts,
                  in_a_container_perf_watches_a_tree_that_runs_already])

@@ -142,7 +142,8 @@ def stopped_profiler_holds_no_thread():
                 profiler.kill()
                 profiler.wait()
             hearts.check("SIGKILL of the stopped profiler")
-    expect(unlucky <= 1, "%d of 12 times a thread was held meanwhile", unlucky)
+    # With run counts there are ten times as many stops.
+    expect(unlucky <= (4 if fflive.REFUSED else 1), "%d of 12 times a thread was held meanwhile", unlucky)
 
 
 def late_stop():
