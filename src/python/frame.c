@@ -316,12 +316,15 @@ static int read_link(struct walk *w, uint64_t addr, struct link *ret)
 	return ret->is_python ? parse_code(w, bytes, ret) : 0;
 }
 
-/* The part of a thread state that we need. */
+/* The part of a thread state that we need, and the caller: whose it is. */
 static void thread_span(const struct layout *layout, size_t *ret_from,
 			size_t *ret_len)
 {
 	const uint16_t at[] = { layout->thread.frame, layout->thread.base_frame,
-				layout->thread.datastack_chunk };
+				layout->thread.datastack_chunk,
+				layout->thread.native_id == LAYOUT_NONE
+					? layout->thread.thread_id
+					: layout->thread.native_id };
 	size_t from = at[0], end = at[0];
 
 	for (size_t i = 1; i < sizeof(at) / sizeof(*at); i++) {

@@ -416,6 +416,30 @@ static void takes_one_call_in_the_steady_state(void **state)
 	}
 }
 
+/* As the caller asks for it after each walk. */
+static void fetches_whose_the_thread_is_with_its_stack(void **state)
+{
+	struct bench b;
+
+	(void)state;
+	for (unsigned minor = 6; minor <= 15; minor++) {
+		uint64_t at, value;
+		unsigned calls;
+
+		setup(&b, minor, false);
+		put_stack(&b, 100);
+		(void)walk_both(&b);
+		(void)walk_both(&b);
+		at = TSTATE + (minor < 11 ? b.layout->thread.thread_id
+					  : b.layout->thread.native_id);
+		calls = prefetch_calls(b.prefetch);
+		assert_int_equal(
+			mem_read_u64(prefetch_mem(b.prefetch), at, &value), 0);
+		assert_int_equal(prefetch_calls(b.prefetch), calls);
+		teardown(&b);
+	}
+}
+
 static void fetches_a_stack_by_chunks_at_first_sight(void **state)
 {
 	struct bench b;
@@ -673,6 +697,7 @@ int main(void)
 		cmocka_unit_test(misses_the_base_frame_in_3_15),
 		cmocka_unit_test(counts_from_the_threads_own_bytecode),
 		cmocka_unit_test(takes_one_call_in_the_steady_state),
+		cmocka_unit_test(fetches_whose_the_thread_is_with_its_stack),
 		cmocka_unit_test(fetches_a_stack_by_chunks_at_first_sight),
 		cmocka_unit_test(keeps_both_ends_of_a_stack_that_is_too_deep),
 		cmocka_unit_test(finds_out_a_stack_that_goes_round),
