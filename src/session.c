@@ -223,11 +223,12 @@ static uint64_t random_below(struct forkflame *ff, uint64_t below)
  */
 static void plan_tick(struct forkflame *ff, uint64_t now_ns)
 {
-	uint64_t interval = ff->budget.interval_ns;
+	uint64_t stride = kernel_stride(ff, now_ns);
+	uint64_t interval = ff->budget.interval_ns * stride;
 	uint64_t late = nsec_since(now_ns, ff->tick_base_ns) / interval;
 
 	if (late > 1)
-		ff->counts.ticks_missed += late - 1;
+		ff->counts.ticks_missed += (late - 1) * stride;
 	/* Stopped by a signal, or the machine slept: nothing is made up for. */
 	if (late > 1 && (late - 1) * interval > GAP_NS)
 		record_note(ff, NOTE_GAP, (late - 1) * interval);

@@ -247,6 +247,7 @@ struct process {
 	enum kernel_state kernel;
 	uint32_t kernel_generation; /* of the layout that the kernel has */
 	uint64_t kernel_ns;         /* since when it has one */
+	bool kernel_copied;         /* by the kernel, from its parent's */
 	unsigned kernel_offers, kernel_misses;
 	bool walked;           /* the list has been walked since the exec */
 	uint64_t refresh_tick; /* when the list was last compared */

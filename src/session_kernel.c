@@ -39,6 +39,18 @@
 /* The clock does not reach its threads at all, it seems: they are stopped for good. */
 #define MISSES_MAX 8
 
+/*
+ * Ticks are so far apart, at high rates, while nobody has to be stopped; a tick may
+ * come a quarter late, and what the clocks bring is not to wait for longer than
+ * KERNEL_DRAIN_NS. While a process is young it is looked at in each interval, so that
+ * what it runs is known should it end soon.
+ */
+#define STRIDE_NS (8 * NSEC_PER_MSEC)
+#define YOUNG_NS (20 * NSEC_PER_MSEC)
+
+/* A forked process is taken for one that lives on. */
+#define COPIED_NS NSEC_PER_SEC
+
 /* Of members that are still to be heard of: kept from one drain to the next. */
 #define LATER_MAX (1u << 20)
 
@@ -120,15 +132,20 @@ static int find_slot(struct forkflame *ff, const struct thread *t,
 }
 
 /* Of a version whose frames the kernel can read as we would. */
-static bool is_simple(const struct process *p)
+static bool is_readable(const struct process *p)
 {
 	const struct image *image = process_image(p);
 	const struct layout *layout = &image->rt.layout;
 
-	return image->verdict == VERDICT_SAMPLED && !image->second_codes &&
-	       p->interps <= 1 && !p->lends && layout->major == 3 &&
+	return image->verdict == VERDICT_SAMPLED && layout->major == 3 &&
 	       layout->minor >= 8 && !layout->free_threaded &&
 	       layout->frame.tlbc_index == LAYOUT_NONE;
+}
+
+/* One interpreter, and no thread in two of them: which may be so for a moment. */
+static bool is_simple(const struct process *p)
+{
+	return !process_image(p)->second_codes && p->interps <= 1 && !p->lends;
 }
 
 static void fill_frames(const struct layout *from, struct kframes_layout *to)
@@ -174,6 +191,7 @@ static void give(struct forkflame *ff, struct process *p,
 	if (kframes_give(ff->kernel.frames, p->pid, &layout) != 0)
 		return;
 	p->kernel = KERNEL_GIVEN;
+	p->kernel_copied = false;
 	p->kernel_generation = layout.generation;
 	p->kernel_ns = clock_now();
 }
@@ -183,19 +201,21 @@ void kernel_offer(struct forkflame *ff, struct process *p)
 	if (!ff->kernel.frames || p->kernel != KERNEL_NO || !p->threads.n ||
 	    p->left || p->left_out)
 		return;
-	if (!is_simple(p))
+	if (!is_readable(p))
 		p->kernel = KERNEL_REFUSED;
-	else
+	else if (is_simple(p))
 		give(ff, p, p->threads.at[0]);
 }
 
 void kernel_inherit(struct forkflame *ff, struct process *p,
 		    const struct process *parent)
 {
+	ff->kernel.young_ns = clock_now();
 	if (!ff->kernel.frames || parent->kernel != KERNEL_GIVEN ||
 	    !kframes_has(ff->kernel.frames, p->pid, &p->kernel_generation))
 		return;
 	p->kernel = KERNEL_GIVEN;
+	p->kernel_copied = true;
 	p->kernel_ns = clock_now();
 }
 
@@ -220,15 +240,17 @@ bool kernel_covers(struct forkflame *ff, struct thread *t, uint64_t since_ns)
 	struct process *p = t->process;
 	uint64_t from_ns = t->kernel_ns;
 
-	if (!ff->kernel.ticking)
+	if (!ff->kernel.frames || !ff->kernel.ticking)
 		return false;
+	if (p->kernel == KERNEL_GIVEN && (!is_simple(p) || t->below.n))
+		kernel_forget(ff, p);
+	/* It lives on: its code objects are told by their own numbers from now on. */
+	if (p->kernel == KERNEL_GIVEN && p->kernel_copied &&
+	    clock_now() > p->kernel_ns + COPIED_NS)
+		p->kernel = KERNEL_NO;
 	kernel_offer(ff, p);
 	if (p->kernel != KERNEL_GIVEN)
 		return false;
-	if (!is_simple(p) || t->below.n) {
-		refuse_process(ff, p);
-		return false;
-	}
 	if (t->kernel_failed) {
 		t->kernel_failed = false;
 		return false;
@@ -311,8 +333,10 @@ static int take_frames(struct forkflame *ff, struct thread *t,
 	ff->second_from = ff->second_to = 0;
 	t->left_out = 0;
 	t->entered = 0;
-	r = codecache_recall(image->codes, &t->process->seen, &ff->mem, layout,
-			     ff->raw, kernel->checks, sample->n, ff->ids);
+	r = codecache_recall(
+		image->codes,
+		t->process->kernel_copied ? NULL : &t->process->seen, &ff->mem,
+		layout, ff->raw, kernel->checks, sample->n, ff->ids);
 	for (size_t i = 0; r == 0 && i < sample->n; i++)
 		kernel->counts.freed += ff->ids[i] == CODE_UNKNOWN;
 	return r;
@@ -362,6 +386,7 @@ static void take_sample(struct forkflame *ff, struct thread *t,
 	int r;
 
 	t->kernel_ns = sample->time_ns;
+	t->process->kernel_misses = 0;
 	/* Another thread state than that which we know it by: never a guess. */
 	if (sample->status != KFRAMES_WHOLE ||
 	    sample->tstate != t->seat.tstate || t->below.n) {
@@ -369,7 +394,6 @@ static void take_sample(struct forkflame *ff, struct thread *t,
 		t->kernel_failed = true;
 		return;
 	}
-	t->process->kernel_misses = 0;
 	if (weigh_has(&t->weigh) && sample->time_ns <= t->weigh.stood_ns) {
 		ff->kernel.counts.superseded++;
 		return;
@@ -478,6 +502,19 @@ static void take_kept(struct forkflame *ff)
 		at += sizeof(struct kframes_head) +
 		      sample.n * sizeof(struct kframes_frame);
 	}
+}
+
+uint64_t kernel_stride(struct forkflame *ff, uint64_t now_ns)
+{
+	struct session_kernel *kernel = &ff->kernel;
+
+	kernel->stride = 1;
+	if (kernel->frames && !kernel->stops &&
+	    now_ns > kernel->young_ns + YOUNG_NS)
+		kernel->stride = STRIDE_NS / ff->budget.interval_ns;
+	if (!kernel->stride)
+		kernel->stride = 1;
+	return kernel->stride;
 }
 
 void kernel_drain(struct forkflame *ff)

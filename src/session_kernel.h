@@ -22,6 +22,9 @@ struct session_kernel {
 	uint64_t drain_ns;    /* when to take in the next samples */
 	uint32_t generations; /* of layouts that were given */
 	bool ticking; /* in a regular tick, which leaves threads to the clocks */
+	uint64_t stride;   /* how many intervals the next tick is of */
+	bool stops;        /* some had to be stopped in the last one */
+	uint64_t young_ns; /* a process was born then */
 	bool draining;
 	uint64_t checks[KFRAMES_MAX];
 	struct VEC(uint8_t) later,
@@ -66,6 +69,12 @@ void kernel_forget(struct forkflame *ff, struct process *p);
  * clocks? Else it is to be stopped.
  */
 bool kernel_covers(struct forkflame *ff, struct thread *t, uint64_t since_ns);
+
+/*
+ * How many intervals the tick after @now_ns comes at: while the clocks read whatever
+ * runs, there is no need to look at every one. 1 without them.
+ */
+uint64_t kernel_stride(struct forkflame *ff, uint64_t now_ns);
 
 /* Take in what the clocks have brought; and when that is next to be done. */
 void kernel_drain(struct forkflame *ff);

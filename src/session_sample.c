@@ -112,6 +112,15 @@ static void take_records(struct forkflame *ff, struct thread *t,
 	oncpu_seen(ff->oncpu, t->tid);
 }
 
+/* How many ticks this reading answers for: at high rates, several. */
+static uint64_t ticks_of(const struct forkflame *ff,
+			 const struct reading *reading)
+{
+	if (ff->kernel.ticking)
+		return ff->kernel.stride;
+	return !reading->by_kernel;
+}
+
 void session_accept(struct forkflame *ff, struct thread *t,
 		    const struct reading *reading)
 {
@@ -119,6 +128,7 @@ void session_accept(struct forkflame *ff, struct thread *t,
 	struct charge charges[WEIGH_CHARGES];
 	struct process *p = t->process;
 	struct sched_account account = { .cpu_ns = t->weigh.cpu_ns };
+	uint64_t ticks = ticks_of(ff, reading);
 	uint64_t used_ns;
 	unsigned n;
 	int r = reading->seen.stack == STACKS_NONE ? OUT_TORN : 0;
@@ -135,8 +145,8 @@ void session_accept(struct forkflame *ff, struct thread *t,
 	if (t->proven && rec && rec->woke_ns)
 		weigh_stood(&t->weigh, rec->woke_ns);
 	/* It stood through the ticks between. */
-	if (t->proven && ff->tick > t->tick + 1)
-		thread_repeat(ff, t, ff->tick - t->tick - 1);
+	if (t->proven && ff->tick > t->tick + ticks)
+		thread_repeat(ff, t, ff->tick - t->tick - ticks);
 	used_ns = nsec_since(account.cpu_ns, t->weigh.cpu_ns);
 	n = weigh_sample(&t->weigh, &reading->seen, reading->since_ns,
 			 reading->now_ns, account.cpu_ns, charges);
@@ -145,7 +155,10 @@ void session_accept(struct forkflame *ff, struct thread *t,
 	count_taken(ff, p, reading);
 	if (p->first_sample_ns == UINT64_MAX)
 		p->first_sample_ns = nsec_since(reading->now_ns, p->born_ns);
-	t->tick = ff->tick;
+	/* The clocks' samples come beside those of the ticks. */
+	if (!reading->by_kernel && ticks > 1)
+		thread_repeat(ff, t, ticks - 1);
+	t->tick = reading->by_kernel ? nsec_since(ff->tick, ticks) : ff->tick;
 	t->runs = account.runs;
 	t->proven = t->standing = reading->proven;
 	t->put_off = false;

@@ -261,16 +261,17 @@ static void keep_budget(struct forkflame *ff)
 
 void session_tick(struct forkflame *ff)
 {
-	ff->tick++;
-	ff->counts.ticks++;
+	ff->kernel.ticking = true;
+	ff->tick += ff->kernel.stride;
+	ff->counts.ticks += ff->kernel.stride;
 	if (ff->oncpu)
 		find_due(ff);
 	else
 		find_due_by_count(ff);
 	refresh_due(ff);
 	kernel_drain(ff);
-	ff->kernel.ticking = ff->kernel.frames != NULL;
 	sample_due(ff, NULL, true);
+	ff->kernel.stops = ff->to_stop.n > 0;
 	ff->kernel.ticking = false;
 	keep_budget(ff);
 }

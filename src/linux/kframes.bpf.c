@@ -468,14 +468,17 @@ SEC("tp_btf/sched_process_fork")
 int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 {
 	uint32_t from = parent->tgid, to = child->tgid;
-	struct kframes_layout *layout;
+	struct kframes_layout *layout, copy;
 
 	if (from == to)
 		return 0;
 	layout = bpf_map_lookup_elem(&layouts, &from);
 	if (!layout)
 		return 0;
-	count(bpf_map_update_elem(&layouts, &to, layout, BPF_ANY)
+	copy = *layout;
+	/* It may be gone before anybody looks, and counts by itself from now on. */
+	copy.code.version = 0;
+	count(bpf_map_update_elem(&layouts, &to, &copy, BPF_ANY)
 		      ? KFRAMES_NO_ROOM
 		      : KFRAMES_FORKS);
 	return 0;

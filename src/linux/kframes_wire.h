@@ -19,7 +19,10 @@
 
 #define KFRAMES_NONE UINT16_MAX
 
-/* A process's interpreter; offsets in bytes, KFRAMES_NONE: it has no such field. */
+/*
+ * A process's interpreter. A forked process has that of its parent, but that its code
+ * objects are told by all that they are (code.version 0): so that what is known of
+ * others is known of it, though it may have ended. Offsets in bytes, KFRAMES_NONE: it has no such field. */
 struct kframes_layout {
 	struct codeplan code;
 	int32_t tls;         /* from the thread pointer to its thread state */

@@ -76,7 +76,9 @@ int codecache_capture(struct codecache *cache, struct codeseen *seen,
  * is read, twice, and is the frame's if it has that number both times. Else the object
  * was given back and its place used again, and its id is CODE_UNKNOWN: it has no name.
  *
- * @seen  of the process, as above; for processes with one interpreter
+ * @seen  of the process, as above, which has one interpreter: the numbers are those that
+ *        the interpreter gives, where it does. NULL: they are made of what an object is,
+ *        and the same in all processes
  *
  * Returns 0, also when all are unknown; OUT_GONE or OUT_DENIED when an object had to be
  * read and the target could not be; -ENOMEM. For layouts with a plan (codefields_plan).

@@ -44,7 +44,8 @@ static uint64_t check_of(const struct codecache *cache,
 /* One recall. */
 struct recall {
 	struct codecache *cache;
-	struct codeseen *seen; /* used where objects have numbers of their own */
+	struct codeseen
+		*seen; /* NULL: numbers are made of all that an object is */
 	const struct mem *mem;
 	const struct layout *layout;
 	struct codeplan plan;
@@ -113,6 +114,8 @@ int codecache_recall(struct codecache *cache, struct codeseen *seen,
 
 	if (!codefields_plan(layout, &re.plan))
 		return OUT_UNKNOWN;
+	if (!seen)
+		re.plan.version = 0;
 	/* Ids do not outlast a cache that was full in between: then once more. */
 	for (int round = 0; round < 2 && r == 0; round++) {
 		forgotten = cache->forgotten;

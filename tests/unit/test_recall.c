@@ -95,14 +95,14 @@ static void replace(struct bench *b, const char *name, int64_t hash)
 	put_str(b, QUALNAME, name, hash);
 }
 
-/* As the kernel's program does it. */
-static uint64_t number_now(struct bench *b)
+/* As the kernel's program does it; @all: not by the object's own number. */
+static uint64_t number_of(struct bench *b, bool all)
 {
 	uint64_t words[CODECHECK_WORDS], check;
 	struct codeplan plan;
 
 	assert_true(codecache_plan(b->layout, &plan));
-	if (plan.version) {
+	if (plan.version && !all) {
 		uint32_t version;
 
 		assert_int_equal(mem_read(&b->mem, CODE + plan.version,
@@ -126,6 +126,11 @@ static uint64_t number_now(struct bench *b)
 		check = codecheck_name(check, head[0], (int64_t)head[1], lead);
 	}
 	return check;
+}
+
+static uint64_t number_now(struct bench *b)
+{
+	return number_of(b, false);
 }
 
 static int recall(struct bench *b, uint64_t check, uint32_t *ret_id)
@@ -232,6 +237,36 @@ static void asks_again_in_a_process_that_counts_by_itself(void **state)
 	put_version(&b, 8);
 	assert_int_equal(recall(&b, 9, &id), 0);
 	assert_int_equal(id, CODE_UNKNOWN);
+	teardown(&b);
+}
+
+static void knows_an_object_of_a_forked_process_that_has_ended(void **state)
+{
+	struct rawframe raw = { .code = CODE };
+	struct bench b;
+	uint64_t check;
+	uint32_t id;
+
+	(void)state;
+	setup(&b, 12);
+	expect(&b, 7, "run");
+	check = number_of(&b, true);
+	b.fm.fail = OUT_GONE;
+	assert_int_equal(codecache_recall(b.cache, NULL, &b.mem, b.layout, &raw,
+					  &check, 1, &id),
+			 0);
+	assert_string_equal(
+		strtab_get(b.strings,
+			   codecache_frame(b.cache, id, &raw).function, NULL),
+		"run");
+	/* Another one, with the same number of its own, is not it. */
+	b.fm.fail = 0;
+	replace(&b, "fly", 2222);
+	check = number_of(&b, true);
+	b.fm.fail = OUT_GONE;
+	assert_int_equal(codecache_recall(b.cache, NULL, &b.mem, b.layout, &raw,
+					  &check, 1, &id),
+			 OUT_GONE);
 	teardown(&b);
 }
 
@@ -344,6 +379,8 @@ int main(void)
 			names_a_known_object_though_its_place_is_used_again),
 		cmocka_unit_test(gives_an_object_that_was_replaced_no_name),
 		cmocka_unit_test(asks_again_in_a_process_that_counts_by_itself),
+		cmocka_unit_test(
+			knows_an_object_of_a_forked_process_that_has_ended),
 		cmocka_unit_test(
 			names_nothing_once_the_numbers_have_gone_round),
 		cmocka_unit_test(tells_files_apart_that_have_no_hash),
