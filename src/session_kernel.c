@@ -40,12 +40,13 @@
 #define MISSES_MAX 8
 
 /*
- * Ticks are so far apart, at high rates, while nobody has to be stopped; a tick may
- * come a quarter late, and what the clocks bring is not to wait for longer than
+ * Ticks are so far apart, at high rates, while nobody had to be stopped for some time,
+ * who would have fewer samples then; a tick may come a quarter late, and what the clocks bring is not to wait for longer than
  * KERNEL_DRAIN_NS. While a process is young it is looked at in each interval, so that
  * what it runs is known should it end soon.
  */
 #define STRIDE_NS (8 * NSEC_PER_MSEC)
+#define STOPS_NS NSEC_PER_SEC
 #define YOUNG_NS (20 * NSEC_PER_MSEC)
 
 /* A forked process is taken for one that lives on. */
@@ -509,7 +510,7 @@ uint64_t kernel_stride(struct forkflame *ff, uint64_t now_ns)
 	struct session_kernel *kernel = &ff->kernel;
 
 	kernel->stride = 1;
-	if (kernel->frames && !kernel->stops &&
+	if (kernel->frames && now_ns > kernel->stops_ns + STOPS_NS &&
 	    now_ns > kernel->young_ns + YOUNG_NS)
 		kernel->stride = STRIDE_NS / ff->budget.interval_ns;
 	if (!kernel->stride)

@@ -23,7 +23,7 @@ struct session_kernel {
 	uint32_t generations; /* of layouts that were given */
 	bool ticking; /* in a regular tick, which leaves threads to the clocks */
 	uint64_t stride;   /* how many intervals the next tick is of */
-	bool stops;        /* some had to be stopped in the last one */
+	uint64_t stops_ns; /* some had to be stopped then */
 	uint64_t young_ns; /* a process was born then */
 	bool draining;
 	uint64_t checks[KFRAMES_MAX];

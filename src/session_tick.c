@@ -271,7 +271,8 @@ void session_tick(struct forkflame *ff)
 	refresh_due(ff);
 	kernel_drain(ff);
 	sample_due(ff, NULL, true);
-	ff->kernel.stops = ff->to_stop.n > 0;
+	if (ff->to_stop.n)
+		ff->kernel.stops_ns = clock_now();
 	ff->kernel.ticking = false;
 	keep_budget(ff);
 }
