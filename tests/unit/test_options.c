@@ -141,6 +141,21 @@ static void takes_every_source_of_events(void **state)
 			 OPTIONS_BAD);
 }
 
+static void takes_every_sampler(void **state)
+{
+	(void)state;
+	assert_int_equal(parse("record", "x", NULL), OPTIONS_RECORD);
+	assert_int_equal(options.run.sampler, FORKFLAME_SAMPLER_AUTO);
+	assert_int_equal(parse("record", "--sampler=stop", "x", NULL),
+			 OPTIONS_RECORD);
+	assert_int_equal(options.run.sampler, FORKFLAME_SAMPLER_STOP);
+	assert_int_equal(parse("record", "--sampler=kernel", "x", NULL),
+			 OPTIONS_RECORD);
+	assert_int_equal(options.run.sampler, FORKFLAME_SAMPLER_KERNEL);
+	assert_int_equal(parse("record", "--sampler=bpf", "x", NULL),
+			 OPTIONS_BAD);
+}
+
 static void splits_as_strace_does(void **state)
 {
 	(void)state;
@@ -445,6 +460,7 @@ int main(void)
 		cmocka_unit_test(reads_rates_and_durations),
 		cmocka_unit_test(guesses_the_format_from_the_name),
 		cmocka_unit_test(takes_every_source_of_events),
+		cmocka_unit_test(takes_every_sampler),
 		cmocka_unit_test(splits_as_strace_does),
 		cmocka_unit_test(says_what_is_wrong),
 		cmocka_unit_test(wants_one_thing_to_profile),
