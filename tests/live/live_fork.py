@@ -41,7 +41,7 @@ def check_parent(run, root):
     seen = run.weigh(root, where=lambda stack: bool(stack.frames) and
                      stack.frames[-1].line == line and
                      stack.frames[-1].file.endswith("forked.py"))
-    near("waitpid line of the parent", seen, right, fflive.slack(right))
+    fflive.lasts("waitpid line of the parent", seen, right, fflive.slack(right))
 
 
 def forked_children_are_sampled_from_birth_to_exit(python):

@@ -6,9 +6,11 @@ import os
 import signal
 import subprocess
 import tempfile
+import time
 
 import fflive
 from fflive import expect
+from live_sources import need
 
 SECONDS = 10 if fflive.LONG else 4
 CHILDREN = 60
@@ -23,6 +25,7 @@ def build(directory):
 
 def in_a_storm(args):
     """A run on 60 children of 20 ms, 8 at a time; and the forks beside it."""
+    need(args[0].partition("=")[2])
     with tempfile.TemporaryDirectory() as directory:
         storm = build(directory)
         storms = [fflive.spawn([storm, str(SECONDS)], stdout=subprocess.PIPE)
@@ -84,6 +87,7 @@ def what_came_while_we_stood_is_found(source):
     """Stopped for a second (a laptop, a debugger), nobody reads: what did not fit into
     the buffers is lost, it is noticed, and who was born meanwhile is found."""
     def test():
+        need(source)
         with tempfile.TemporaryDirectory() as directory:
             storm = build(directory)
             run = fflive.start(["--events=" + source, "--event-buffer=16k"],
@@ -92,6 +96,7 @@ def what_came_while_we_stood_is_found(source):
                                 0])
             fflive.wait_until(lambda: len(fflive.read_truth(
                 run.path("truth"))) >= 1, 10, "the first children")
+            time.sleep(.6)  # the next eight are born in the storm
             run.signal(signal.SIGSTOP)
             storms = [fflive.spawn([storm, "1"], stdout=subprocess.PIPE)
                       for _ in range(os.cpu_count() or 1)]
