@@ -83,6 +83,11 @@ def what_was_dropped_is_noticed_and_made_good():
     expect(len(seen - pids) == 1, "strangers: %s", seen - pids)
 
 
+def wait_for_children(run, count):
+    fflive.wait_until(lambda: len(fflive.read_truth(run.path("truth"))) >= count,
+                      30, "the end of %d children" % count)
+
+
 def what_came_while_we_stood_is_found(source):
     """Stopped for a second (a laptop, a debugger), nobody reads: what did not fit into
     the buffers is lost, it is noticed, and who was born meanwhile is found."""
@@ -94,16 +99,17 @@ def what_came_while_we_stood_is_found(source):
                                [fflive.newest(),
                                 fflive.program("short_children.py"), 24, 1.2, 8,
                                 0])
-            fflive.wait_until(lambda: len(fflive.read_truth(
-                run.path("truth"))) >= 1, 10, "the first children")
-            time.sleep(.6)  # the next eight are born in the storm
+            wait_for_children(run, 1)
+            time.sleep(.3)
             run.signal(signal.SIGSTOP)
-            storms = [fflive.spawn([storm, "1"], stdout=subprocess.PIPE)
+            storms = [fflive.spawn([storm, "4"], stdout=subprocess.PIPE)
                       for _ in range(os.cpu_count() or 1)]
-            for one in storms:
-                one.communicate()
+            # In their places others are born, in the storm.
+            wait_for_children(run, 16)
             run.signal(signal.SIGCONT)
             run.wait()
+            for one in storms:
+                one.communicate()
         fflive.check_run(run)
         expect(run.stats["events"] == source, "events: %s", run.stats["events"])
         expect(run.stats["events_lost"] > 0 and run.stats["rescans"] > 0 and
