@@ -95,7 +95,9 @@ def what_came_while_we_stood_is_found(source):
         need(source)
         with tempfile.TemporaryDirectory() as directory:
             storm = build(directory)
-            run = fflive.start(["--events=" + source, "--event-buffer=16k"],
+            # Stopped while it holds a thread, it would hold it for as long.
+            run = fflive.start(["--events=" + source, "--event-buffer=16k",
+                                "--nonblocking"],
                                [fflive.newest(),
                                 fflive.program("short_children.py"), 24, 1.2, 8,
                                 0])
@@ -106,6 +108,7 @@ def what_came_while_we_stood_is_found(source):
                       for _ in range(os.cpu_count() or 1)]
             # In their places others are born, in the storm.
             wait_for_children(run, 16)
+            time.sleep(.5)
             run.signal(signal.SIGCONT)
             run.wait()
             for one in storms:
