@@ -109,7 +109,7 @@ void process_begin_sampling(struct forkflame *ff, struct process *p)
 		(void)process_refresh(ff, p);
 	kernel_offer(ff, p);
 	/* It may load another one. What was forked has what its parent has. */
-	if (!p->forked) {
+	if (!p->forked && !p->copied) {
 		p->probes = PROBES_SECOND;
 		process_probe_again(ff, p);
 	}

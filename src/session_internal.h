@@ -264,6 +264,7 @@ struct process {
 	bool left, gone; /* has left the tree; its pidfd says it has ended */
 	bool headless;   /* its leader has ended, and others lived on */
 	bool forked;     /* its present image is inherited */
+	bool copied;     /* likewise, as was found when we came */
 	pid_t reader;    /* a task by which its memory is read; 0: the leader */
 	bool lends;      /* a thread of it has several thread states */
 	bool leaderless; /* the leader has ended, others have not */

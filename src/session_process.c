@@ -191,22 +191,55 @@ static void find_image_place(struct forkflame *ff, struct process *p,
 	}
 }
 
-/*
- * One that we were not there to see forked, a copy of its parent, is not called as
- * that one is: what differs is a title.
- */
-static void find_title(struct forkflame *ff, struct process *p,
-		       const struct process *parent)
+/* One that we were not there to see forked: neither has exec'd since. */
+static bool is_copy(const struct forkflame *ff, const struct process *p,
+		    const struct process *parent)
+{
+	return parent && parent->images.n && p->code_start &&
+	       p->code_start == parent->code_start &&
+	       p->stack_start == parent->stack_start &&
+	       procfs_has_random_addresses(&ff->fs, p->pid);
+}
+
+/* It is not called as its parent is: what differs is a title. */
+static void find_title(struct process *p, const struct process *parent)
 {
 	struct image *image = process_image(p);
 
-	if (!parent || !p->code_start || p->code_start != parent->code_start ||
-	    p->stack_start != parent->stack_start || !image->command ||
-	    image->command == process_image(parent)->command ||
-	    !procfs_has_random_addresses(&ff->fs, p->pid))
+	if (!image->command || image->command == process_image(parent)->command)
 		return;
 	p->title = image->command;
 	image->command = process_image(parent)->command;
+}
+
+/*
+ * A copy has the Python that its parent has, at the same place: to find that out is
+ * most of what a pool costs that is attached to. Unless the parent came to it later:
+ * then there is no thread of @p in what we take for it.
+ */
+static bool share_found(struct forkflame *ff, struct process *p,
+			const struct process *parent)
+{
+	struct image *own = process_image(p);
+
+	if (ff->watch.write || p->left_out || p->left ||
+	    process_image(parent)->verdict != VERDICT_SAMPLED)
+		return false;
+	p->images.n--;
+	if (process_share_image(p, process_image(parent)) == 0) {
+		p->copied = true;
+		if (process_refresh(ff, p) == 0 && p->threads.n) {
+			image_drop(own);
+			process_begin_sampling(ff, p);
+			return true;
+		}
+		image_drop(process_image(p));
+		p->copied = false;
+	} else {
+		p->images.n++;
+	}
+	p->images.at[p->images.n - 1] = own;
+	return false;
 }
 
 /* Whose birth nobody saw, or whose image is not known from its parent. */
@@ -216,11 +249,14 @@ static void join_found(struct forkflame *ff, struct process *p,
 	struct sched_account account = { 0 };
 	struct thread leader = { .process = p, .tid = p->pid, .schedstat = -1 };
 
-	find_title(ff, p, parent);
+	bool copy = is_copy(ff, p, parent);
+
+	if (copy)
+		find_title(p, parent);
 	/* What it used before we came is not ours to account for. */
 	if (thread_account(ff, &leader, &account) == 0 && !p->started)
 		p->image_cpu_ns = account.cpu_ns;
-	if (!p->started)
+	if (!p->started && !(copy && share_found(ff, p, parent)))
 		process_probe(ff, p);
 	watch_join(ff, p, m);
 }
@@ -320,7 +356,7 @@ static int follow_exec(struct forkflame *ff, struct process *p,
 	p->image_ns = time_ns;
 	p->met = false;
 	p->fork_tid = 0;
-	p->forked = false;
+	p->forked = p->copied = false;
 	if (p->started) {
 		/* Before its first exec, the command was a copy of us. */
 		p->started = false;
