@@ -398,6 +398,9 @@ static void *run_main(void *ctx)
 	(void)pthread_sigmask(SIG_SETMASK, &all, NULL);
 	/* While we wait for a CPU, a thread may stand stopped. */
 	urgency_raise(&before);
+	/* Behind others on its CPU, we would come too late. */
+	if (before.first)
+		(void)perch_new(&ff->perch, NULL);
 	r = begin(ff);
 	if (r == 0 && ff->dumping)
 		r = session_dump(ff);
@@ -427,6 +430,8 @@ static void *run_main(void *ctx)
 			stopper_taken(ff->stopper, &ff->command_status);
 	stopper_free(ff->stopper);
 	ff->stopper = NULL;
+	perch_free(ff->perch);
+	ff->perch = NULL;
 	ff->result = r;
 	return NULL;
 }

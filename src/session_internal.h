@@ -17,6 +17,7 @@
 #include "linux/listener.h"
 #include "linux/loop.h"
 #include "linux/oncpu.h"
+#include "linux/perch.h"
 #include "linux/place.h"
 #include "linux/procfs.h"
 #include "linux/remote.h"
@@ -101,6 +102,9 @@
 /* Tokens of what the loop watches, above those of the processes' pidfds. */
 #define TOKEN_LISTENER (UINT64_MAX - 8)
 #define TOKEN_ONCPU (UINT64_MAX - 9)
+
+/* So many ticks of stops on another CPU, with none of ours on this one: go there. */
+#define STRAYS 2
 
 /* A list of threads that has not changed for so many ticks is calm. */
 #define CALM_TICKS 64
@@ -395,6 +399,9 @@ struct forkflame {
 	struct threads list;  /* those that are being looked at */
 	struct threads batch; /* read without a stop, not proven yet */
 	struct threads to_stop;
+	struct perch *perch;  /* NULL: where the scheduler puts us */
+	unsigned strays;      /* ticks with nobody of ours on our CPU */
+	bool company;         /* somebody was, in this tick */
 	struct threads fresh; /* on a CPU since a moment ago: look again ... */
 	uint64_t ripe_ns;     /* ... then, for the first of them */
 	struct VEC(pid_t) moved; /* whose list of threads changed: look again */

@@ -477,6 +477,9 @@ void session_settle_batch(struct forkflame *ff, bool last)
 		    (rec ? rec->records : 0) == t->records) {
 			if (rec)
 				reading.since_ns = rec->out_ns;
+			/* Pushed aside by us. */
+			if (rec && rec->away && (int)rec->cpu == perch_cpu())
+				ff->company = true;
 			session_accept(ff, t, &reading);
 		} else if (!last) {
 			if (!vec_push(&ff->list, t))

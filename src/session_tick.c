@@ -85,6 +85,30 @@ static void await_fresh(struct forkflame *ff, uint64_t until_ns)
 	ff->fresh.n = 0;
 }
 
+/*
+ * Where a thread had to be stopped on another CPU, and on ours there is none for some
+ * ticks: go there. From then on it is pushed aside when we wake, and stands.
+ */
+static void follow_running(struct forkflame *ff)
+{
+	const struct oncpu_thread *rec;
+
+	if (!ff->perch || !ff->oncpu)
+		return;
+	if (ff->company || !ff->to_stop.n) {
+		ff->strays = 0;
+		return;
+	}
+	rec = oncpu_find(ff->oncpu, ff->to_stop.at[0]->tid);
+	if (!rec || ++ff->strays < STRAYS)
+		return;
+	ff->strays = 0;
+	if (perch_move(ff->perch, (int)rec->cpu) < 0) {
+		perch_free(ff->perch);
+		ff->perch = NULL;
+	}
+}
+
 static void stop_all(struct forkflame *ff)
 {
 	for (size_t i = 0; i < ff->to_stop.n; i += STOPS_MAX)
@@ -115,8 +139,10 @@ static void sample_list(struct forkflame *ff, bool may_stop)
 	}
 	if (may_stop && ff->oncpu && ff->to_stop.n)
 		session_spare_sleepers(ff);
-	if (may_stop)
+	if (may_stop) {
 		stop_all(ff);
+		follow_running(ff);
+	}
 	for (size_t i = 0; !may_stop && i < ff->to_stop.n; i++)
 		thread_make_due(ff, ff->to_stop.at[i]);
 	bury(ff);

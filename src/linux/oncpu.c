@@ -194,6 +194,7 @@ static void switched_in(struct oncpu_thread *t, struct cpu *cpu,
 		return; /* older than what another CPU's ring has told */
 	t->on = true;
 	t->away = false;
+	t->cpu = record->cpu;
 	t->in_ns = record->time_ns;
 	t->last_ns = record->time_ns;
 }

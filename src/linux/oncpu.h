@@ -37,6 +37,7 @@ struct oncpu_thread {
 	uint64_t in_ns;    /* begin of the present one */
 	uint64_t records;  /* how many: equal counts, no switch in between */
 	char comm[16];     /* of its newest image; "" not told */
+	uint32_t cpu;      /* where it is, or was last */
 	bool on;           /* newest record: switched in */
 	bool away;         /* newest record: pushed off, it could run */
 	bool slept;   /* it has left a CPU of its own will, since oncpu_seen */

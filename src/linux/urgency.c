@@ -21,8 +21,10 @@ void urgency_raise(struct urgency *before)
 	before->nice = getpriority(PRIO_PROCESS, self);
 	before->slack = prctl(PR_GET_TIMERSLACK);
 	before->raised = before->policy >= 0;
-	if (before->raised &&
-	    sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &first) < 0)
+	before->first = before->raised &&
+			sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK,
+					   &first) == 0;
+	if (before->raised && !before->first)
 		(void)setpriority(PRIO_PROCESS, self, -20);
 	if (before->raised)
 		(void)prctl(PR_SET_TIMERSLACK, 1);

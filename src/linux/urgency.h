@@ -11,6 +11,7 @@
  */
 struct urgency {
 	bool raised;
+	bool first; /* before all that are not urgent */
 	int policy;
 	int nice;
 	int slack; /* ns by which a wait may end late; < 0: not known */
