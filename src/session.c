@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -45,15 +46,31 @@ void session_notice(struct forkflame *ff, const char *format, ...)
 	ff->options.notice(ff->options.notice_ctx, line);
 }
 
+/* For what is opened for a moment: maps, directories, programs. */
+#define FILES_SPARE 64
+
 /* Many members need many files. What cannot be had is opened for each reading. */
-static void raise_files_limit(void)
+static void raise_files_limit(struct forkflame *ff)
 {
 	struct rlimit limit;
 
-	if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
-		limit.rlim_cur = limit.rlim_max;
-		(void)setrlimit(RLIMIT_NOFILE, &limit);
-	}
+	ff->files_kept = INT_MAX;
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
+		return;
+	limit.rlim_cur = limit.rlim_max;
+	(void)setrlimit(RLIMIT_NOFILE, &limit);
+	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 &&
+	    limit.rlim_cur < (rlim_t)INT_MAX)
+		ff->files_kept = (int)limit.rlim_cur - FILES_SPARE;
+}
+
+int session_keep_fd(const struct forkflame *ff, int fd)
+{
+	/* The lowest number that is free is given out. */
+	if (fd < ff->files_kept)
+		return fd;
+	(void)close(fd);
+	return -1;
 }
 
 static int allocate(struct forkflame *ff)
@@ -110,7 +127,7 @@ int forkflame_new(struct forkflame **ret,
 		return r;
 	ff->budget.interval_ns = ff->options.interval_ns;
 	ff->random = ff->options.seed ? ff->options.seed : clock_now();
-	raise_files_limit();
+	raise_files_limit(ff);
 	r = allocate(ff);
 	if (r == 0)
 		r = open_outside(ff);

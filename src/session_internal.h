@@ -399,6 +399,7 @@ struct forkflame {
 	struct threads list;  /* those that are being looked at */
 	struct threads batch; /* read without a stop, not proven yet */
 	struct threads to_stop;
+	int files_kept;       /* fds from here on are not kept */
 	struct perch *perch;  /* NULL: where the scheduler puts us */
 	unsigned strays;      /* ticks with nobody of ours on our CPU */
 	bool company;         /* somebody was, in this tick */
@@ -437,6 +438,12 @@ struct forkflame {
 /* session.c */
 void session_notice(struct forkflame *ff, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
+
+/*
+ * May @fd be kept for the life of a process or a thread? Returns it, or -1, closed,
+ * where there are so many that too few are left for other things.
+ */
+int session_keep_fd(const struct forkflame *ff, int fd);
 
 /* session_elf.c: what is in a file, once per file. */
 

@@ -119,6 +119,8 @@ static void process_take_back(struct forkflame *ff, struct process *p)
 static void process_watch(struct forkflame *ff, struct process *p)
 {
 	p->pidfd = task_pidfd(p->pid);
+	if (p->pidfd >= 0)
+		p->pidfd = session_keep_fd(ff, p->pidfd);
 	if (p->pidfd < 0) {
 		if (p->pidfd == -ESRCH)
 			process_gone(ff, p);

@@ -189,12 +189,17 @@ static int read_stack(struct forkflame *ff, struct thread *t, struct seen *ret)
 /* Is it asleep, right now, by the kernel's own waiting for it? */
 static int asleep(struct forkflame *ff, struct thread *t)
 {
+	int fd = t->syscall;
 	int r = 0;
 
-	if (t->syscall < 0)
+	if (fd < 0)
 		r = sched_open(ff->fs.root, t->process->pid, t->tid, "syscall",
-			       &t->syscall);
-	return r != 0 ? r : sched_asleep(t->syscall);
+			       &fd);
+	if (r != 0)
+		return r;
+	r = sched_asleep(fd);
+	t->syscall = session_keep_fd(ff, fd);
+	return r;
 }
 
 /*

@@ -111,6 +111,8 @@ static int thread_new(struct forkflame *ff, struct process *p, pid_t tid,
 			      .newborn = !old && (tid != p->pid || p->forked),
 			      .tick = ff->tick };
 	r = sched_open(ff->fs.root, p->pid, tid, "schedstat", &t->schedstat);
+	if (r == 0)
+		t->schedstat = session_keep_fd(ff, t->schedstat);
 	if (r == -EMFILE || r == -ENFILE)
 		r = 0;
 	if (r == 0 &&

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """The modes, views and ways to end a run, on a pool and on a running tree."""
+import resource
 import signal
 import time
 
@@ -135,6 +136,23 @@ def duration_leaves_the_command_running():
     near("duration", run.stats["duration_ns"] / 1e9, .5, .1)
 
 
+def few_open_files_lose_nobody():
+    """More processes at once than files: what cannot be kept open is opened again."""
+    if fflive.REFUSED:
+        raise fflive.Skip("a shell stands between, which needs more files")
+    run = fflive.run([], [fflive.newest(), fflive.program("crowd.py"), 60, 120],
+                     preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE,
+                                                           (100, 100)))
+    fflive.check_run(run)
+    children = [fact for fact in run.truth if fact.get("role") == "child"]
+    expect(len(children) == 120, "children: %d", len(children))
+    expect(run.stats["processes"]["seen"] == 121 and
+           run.stats["processes"]["sampled"] == 121, "%s", run.stats["processes"])
+    near("wall time of them all", run.weigh(None, "one_child"),
+         sum(fact["wall"] for fact in children),
+         fflive.slack(sum(fact["wall"] for fact in children)) + 120 * .02)
+
+
 if __name__ == "__main__":
     fflive.main([cpu_mode_agrees_with_each_workers_clock],
                 [cpu_mode_without_switch_records,
@@ -143,4 +161,5 @@ if __name__ == "__main__":
                  flame_graph_needs_no_network,
                  duration_is_wall_time,
                  signal_ends_the_run_and_writes,
-                 duration_leaves_the_command_running])
+                 duration_leaves_the_command_running,
+                 few_open_files_lose_nobody])
