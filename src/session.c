@@ -224,8 +224,7 @@ void forkflame_stop(struct forkflame *ff)
 	loop_break(ff->loop);
 }
 
-/* A number below @below; xorshift, good enough to keep out of step. */
-static uint64_t random_below(struct forkflame *ff, uint64_t below)
+uint64_t session_random(struct forkflame *ff, uint64_t below)
 {
 	ff->random ^= ff->random << 13;
 	ff->random ^= ff->random >> 7;
@@ -251,7 +250,7 @@ static void plan_tick(struct forkflame *ff, uint64_t now_ns)
 		record_note(ff, NOTE_GAP, (late - 1) * interval);
 	ff->tick_base_ns += interval * (late > 1 ? late : 1);
 	ff->next_tick_ns = ff->tick_base_ns - interval / 4 +
-			   random_below(ff, interval / 2);
+			   session_random(ff, interval / 2);
 	if (ff->next_tick_ns <= now_ns)
 		ff->next_tick_ns = now_ns + 1;
 }

@@ -439,6 +439,9 @@ struct forkflame {
 void session_notice(struct forkflame *ff, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
+/* A number below @below; xorshift, good enough to keep out of step. */
+uint64_t session_random(struct forkflame *ff, uint64_t below);
+
 /*
  * May @fd be kept for the life of a process or a thread? Returns it, or -1, closed,
  * where there are so many that too few are left for other things.

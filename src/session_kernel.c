@@ -53,6 +53,9 @@
 #define COPIED_NS NSEC_PER_SEC
 
 /* Of members that are still to be heard of: kept from one drain to the next. */
+/* For how long a period of the clocks is kept. */
+#define RETIME_TICKS 16
+
 #define LATER_MAX (1u << 20)
 
 int kernel_open(struct forkflame *ff)
@@ -101,10 +104,21 @@ void kernel_close(struct forkflame *ff)
 	vec_free(&kernel->had);
 }
 
+/*
+ * A clock that ticks evenly runs in step with what it looks at. So its period is
+ * another one every 16 ticks, a quarter longer or shorter at most; as each change
+ * begins a tick anew, its mean is a little below the interval.
+ */
 void kernel_set_rate(struct forkflame *ff)
 {
-	if (ff->kernel.frames)
-		kframes_set_period(ff->kernel.frames, ff->budget.interval_ns);
+	uint64_t interval = ff->budget.interval_ns;
+	uint64_t period = interval - interval / 4 - interval / 32 +
+			  session_random(ff, interval / 2);
+
+	if (!ff->kernel.frames)
+		return;
+	kframes_set_period(ff->kernel.frames, period);
+	ff->kernel.retime_ns = clock_now() + RETIME_TICKS * interval;
 }
 
 /* Where the C library keeps the thread state, from the thread pointer on. */
@@ -531,6 +545,8 @@ void kernel_drain(struct forkflame *ff)
 	kframes_drain(kernel->frames, take_new, ff);
 	kernel->drain_ns = clock_now() + KERNEL_DRAIN_NS;
 	kernel->draining = false;
+	if (clock_now() >= kernel->retime_ns)
+		kernel_set_rate(ff);
 }
 
 uint64_t kernel_next_ns(const struct forkflame *ff)

@@ -19,6 +19,7 @@ struct session_kernel {
 	struct kframes *frames; /* NULL: running threads are stopped */
 	bool used;
 	char reason[512];
+	uint64_t retime_ns;   /* when the clocks get another period */
 	uint64_t drain_ns;    /* when to take in the next samples */
 	uint32_t generations; /* of layouts that were given */
 	bool ticking; /* in a regular tick, which leaves threads to the clocks */
