@@ -52,10 +52,10 @@
 /* A forked process is taken for one that lives on. */
 #define COPIED_NS NSEC_PER_SEC
 
-/* Of members that are still to be heard of: kept from one drain to the next. */
 /* For how long a period of the clocks is kept. */
 #define RETIME_TICKS 16
 
+/* Of members that are still to be heard of: kept from one drain to the next. */
 #define LATER_MAX (1u << 20)
 
 int kernel_open(struct forkflame *ff)
