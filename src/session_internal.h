@@ -791,11 +791,20 @@ void session_summary_json(const struct forkflame *ff,
 
 /* session_opening.c: switch records that come while the run goes on. */
 
-/* Have those of everybody opened without waiting; else as session_open_oncpu. */
+/*
+ * Have those of everybody opened by another thread, without waiting for it; where
+ * they may not be had, or are needed at once, as session_open_oncpu and returning
+ * what that returns. Until they come ff->oncpu is NULL: run counts are the source.
+ */
 int session_begin_oncpu(struct forkflame *ff);
 
-/* Take them if they have come; when to look next (UINT64_MAX: never). */
+/*
+ * Take them if they have come: every thread is unknown, and due. Returns 0, also when
+ * there are none (ff->oncpu_reason tells why), or -errno of the loop.
+ */
 int session_take_oncpu(struct forkflame *ff);
+
+/* When to look for them next (CLOCK_MONOTONIC; UINT64_MAX: never). */
 uint64_t session_oncpu_ns(const struct forkflame *ff);
 
 /* Have the loop watch them. Returns 0 or -errno. */
