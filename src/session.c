@@ -164,6 +164,7 @@ void forkflame_free(struct forkflame *ff)
 	vec_free(&ff->list);
 	vec_free(&ff->batch);
 	vec_free(&ff->to_stop);
+	vec_free(&ff->turns);
 	vec_free(&ff->fresh);
 	vec_free(&ff->moved);
 	vec_free(&ff->to_bury);

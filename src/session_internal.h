@@ -103,6 +103,9 @@
 #define TOKEN_LISTENER (UINT64_MAX - 8)
 #define TOKEN_ONCPU (UINT64_MAX - 9)
 
+/* How many threads are read before what was read is proven. */
+#define TURNS_AT_ONCE 32
+
 /* So many ticks of stops on another CPU, with none of ours on this one: go there. */
 #define STRAYS 2
 
@@ -218,6 +221,7 @@ struct thread {
 	size_t mark_at,
 		left_out; /* in the newest reading: where frames are missing */
 	bool due;         /* in session.due */
+	size_t due_at;    /* there */
 	bool dead;        /* ends after this round */
 	size_t at;        /* in process.threads */
 	size_t seats;     /* while the list is walked: how many were met */
@@ -396,6 +400,7 @@ struct forkflame {
 
 	/* Sampling. */
 	struct threads due;
+	struct threads turns; /* those that are due in this tick, in their order */
 	struct threads list;  /* those that are being looked at */
 	struct threads batch; /* read without a stop, not proven yet */
 	struct threads to_stop;
@@ -403,6 +408,7 @@ struct forkflame {
 	struct perch *perch;  /* NULL: where the scheduler puts us */
 	unsigned strays;      /* ticks with nobody of ours on our CPU */
 	bool company;         /* somebody was, in this tick */
+	pid_t stray;          /* the first that was stopped in it; 0: none */
 	struct threads fresh; /* on a CPU since a moment ago: look again ... */
 	uint64_t ripe_ns;     /* ... then, for the first of them */
 	struct VEC(pid_t) moved; /* whose list of threads changed: look again */

@@ -53,8 +53,8 @@ void thread_make_due(struct forkflame *ff, struct thread *t)
 	if (t->due || t->dead)
 		return;
 	/* Without memory it is found again with its next record. */
-	if (vec_push(&ff->due, t))
-		t->due = true;
+	t->due_at = ff->due.n;
+	t->due = vec_push(&ff->due, t);
 }
 
 /*
@@ -206,12 +206,12 @@ void thread_repeat(struct forkflame *ff, struct thread *t, uint64_t ticks)
 
 static void remove_from_due(struct forkflame *ff, struct thread *t)
 {
-	for (size_t i = 0; t->due && i < ff->due.n; i++) {
-		if (ff->due.at[i] != t)
-			continue;
-		vec_take_out(&ff->due, i);
-		t->due = false;
-	}
+	if (!t->due)
+		return;
+	vec_take_out(&ff->due, t->due_at);
+	if (t->due_at < ff->due.n)
+		ff->due.at[t->due_at]->due_at = t->due_at;
+	t->due = false;
 }
 
 void thread_end(struct forkflame *ff, struct thread *t, uint64_t end_ns)

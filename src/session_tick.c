@@ -43,21 +43,68 @@ static void bury(struct forkflame *ff)
 	ff->to_bury.n = 0;
 }
 
-/* Move the threads that are due (of @only, if given) to the list. */
+static bool is_on_cpu(const struct forkflame *ff, const struct thread *t)
+{
+	const struct oncpu_thread *rec =
+		ff->oncpu ? oncpu_find(ff->oncpu, t->tid) : NULL;
+
+	return rec && rec->on;
+}
+
+/*
+ * The threads that are due (of @only, if given), in the order of their turns: those
+ * that run now before all others, for the others wait without changing.
+ */
 static void take_due(struct forkflame *ff, const struct process *only)
 {
-	size_t kept = 0;
+	size_t kept = 0, running = 0;
 
-	ff->list.n = 0;
+	ff->turns.n = 0;
 	for (size_t i = 0; i < ff->due.n; i++) {
 		struct thread *t = ff->due.at[i];
 
-		if ((only && t->process != only) || !vec_push(&ff->list, t))
+		if ((only && t->process != only) || !vec_push(&ff->turns, t)) {
+			t->due_at = kept;
 			ff->due.at[kept++] = t;
-		else
-			t->due = false;
+			continue;
+		}
+		t->due = false;
+		if (!is_on_cpu(ff, t))
+			continue;
+		ff->turns.at[ff->turns.n - 1] = ff->turns.at[running];
+		ff->turns.at[running++] = t;
 	}
 	ff->due.n = kept;
+}
+
+/* Those from @from on have the first turns when it is their time again. */
+static void keep_turns(struct forkflame *ff, size_t from)
+{
+	struct threads due = ff->due;
+	size_t n = ff->turns.n;
+
+	ff->due = ff->turns;
+	ff->due.n = 0;
+	ff->turns = due;
+	for (; from < n; from++)
+		if (!ff->due.at[from]->due)
+			thread_make_due(ff, ff->due.at[from]);
+	for (size_t i = 0; i < due.n; i++) {
+		due.at[i]->due = false;
+		thread_make_due(ff, due.at[i]);
+	}
+}
+
+/* Put the next of them, a few, into the list, from @from. Returns how many. */
+static size_t take_some(struct forkflame *ff, size_t from)
+{
+	size_t n = 0;
+
+	ff->list.n = 0;
+	for (; n < TURNS_AT_ONCE && from + n < ff->turns.n; n++)
+		if (!vec_push(&ff->list, ff->turns.at[from + n]))
+			thread_make_due(ff, ff->turns.at[from + n]);
+	return n;
 }
 
 /*
@@ -95,11 +142,11 @@ static void follow_running(struct forkflame *ff)
 
 	if (!ff->perch || !ff->oncpu)
 		return;
-	if (ff->company || !ff->to_stop.n) {
+	if (ff->company || !ff->stray) {
 		ff->strays = 0;
 		return;
 	}
-	rec = oncpu_find(ff->oncpu, ff->to_stop.at[0]->tid);
+	rec = oncpu_find(ff->oncpu, ff->stray);
 	if (!rec || ++ff->strays < STRAYS)
 		return;
 	ff->strays = 0;
@@ -119,12 +166,12 @@ static void stop_all(struct forkflame *ff)
 }
 
 /*
- * Sample all of the list. Without @may_stop those that would have to be stopped stay
- * due.
+ * Sample all of the list. @fresh_ns: until when those who had just got a CPU may be
+ * waited for; 0: those that would have to be stopped stay due.
  */
-static void sample_list(struct forkflame *ff, bool may_stop)
+static void sample_list(struct forkflame *ff, uint64_t fresh_ns)
 {
-	uint64_t until_ns = may_stop ? clock_now() + FRESH_WAIT_NS : 0;
+	bool may_stop = fresh_ns != 0;
 
 	ff->to_stop.n = 0;
 	for (int round = 1; ff->list.n; round++) {
@@ -133,15 +180,15 @@ static void sample_list(struct forkflame *ff, bool may_stop)
 		for (size_t i = 0; i < n; i++)
 			session_sample_thread(ff, ff->list.at[i]);
 		ff->list.n = 0;
-		await_fresh(ff, until_ns);
+		await_fresh(ff, fresh_ns);
 		if (ff->oncpu)
 			session_settle_batch(ff, round >= ROUNDS);
 	}
 	if (may_stop && ff->oncpu && ff->to_stop.n)
 		session_spare_sleepers(ff);
-	if (may_stop) {
+	if (may_stop && ff->to_stop.n) {
+		ff->stray = ff->to_stop.at[0]->tid;
 		stop_all(ff);
-		follow_running(ff);
 	}
 	for (size_t i = 0; !may_stop && i < ff->to_stop.n; i++)
 		thread_make_due(ff, ff->to_stop.at[i]);
@@ -168,16 +215,28 @@ static void list_moved(struct forkflame *ff)
 	ff->moved.n = 0;
 }
 
-/* Sample all that are due, of @only if given. */
+/*
+ * Sample all that are due, of @only if given. A few at a time: what was read is
+ * proven before many of them can have run again. Those whose turn has not come by
+ * @until_ns have the first turns in the next tick, after who runs then.
+ */
 static void sample_due(struct forkflame *ff, const struct process *only,
-		       bool may_stop)
+		       bool may_stop, uint64_t until_ns)
 {
+	uint64_t fresh_ns = may_stop ? clock_now() + FRESH_WAIT_NS : 0;
+	size_t i = 0;
+
 	take_due(ff, only);
-	sample_list(ff, may_stop);
+	do {
+		i += take_some(ff, i);
+		sample_list(ff, fresh_ns);
+	} while (i < ff->turns.n && clock_now() < until_ns);
+	if (i < ff->turns.n)
+		keep_turns(ff, i);
 	if (!ff->moved.n)
 		return;
 	list_moved(ff);
-	sample_list(ff, may_stop);
+	sample_list(ff, fresh_ns);
 }
 
 static bool is_python(const struct process *p)
@@ -287,7 +346,12 @@ static void keep_budget(struct forkflame *ff)
 
 void session_tick(struct forkflame *ff)
 {
+	uint64_t until_ns = clock_now() +
+			    ff->budget.interval_ns * ff->kernel.stride;
+
 	ff->kernel.ticking = true;
+	ff->company = false;
+	ff->stray = 0;
 	ff->tick += ff->kernel.stride;
 	ff->counts.ticks += ff->kernel.stride;
 	if (ff->oncpu)
@@ -296,8 +360,9 @@ void session_tick(struct forkflame *ff)
 		find_due_by_count(ff);
 	refresh_due(ff);
 	kernel_drain(ff);
-	sample_due(ff, NULL, true);
-	if (ff->to_stop.n)
+	sample_due(ff, NULL, true, until_ns);
+	follow_running(ff);
+	if (ff->stray)
 		ff->kernel.stops_ns = clock_now();
 	ff->kernel.ticking = false;
 	keep_budget(ff);
@@ -315,5 +380,5 @@ void session_sample_process(struct forkflame *ff, struct process *p,
 	kernel_drain(ff);
 	for (size_t i = 0; !ff->oncpu && i < p->threads.n; i++)
 		thread_make_due(ff, p->threads.at[i]);
-	sample_due(ff, p, may_stop);
+	sample_due(ff, p, may_stop, UINT64_MAX);
 }
