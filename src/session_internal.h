@@ -400,7 +400,8 @@ struct forkflame {
 
 	/* Sampling. */
 	struct threads due;
-	struct threads turns; /* those that are due in this tick, in their order */
+	struct threads
+		turns; /* those that are due in this tick, in their order */
 	struct threads list;  /* those that are being looked at */
 	struct threads batch; /* read without a stop, not proven yet */
 	struct threads to_stop;
