@@ -167,6 +167,7 @@ void forkflame_free(struct forkflame *ff)
 	vec_free(&ff->turns);
 	vec_free(&ff->fresh);
 	vec_free(&ff->moved);
+	vec_free(&ff->nameless);
 	vec_free(&ff->to_bury);
 	vec_free(&ff->active);
 	map_free(&ff->threads);

@@ -413,6 +413,8 @@ struct forkflame {
 	struct threads fresh; /* on a CPU since a moment ago: look again ... */
 	uint64_t ripe_ns;     /* ... then, for the first of them */
 	struct VEC(pid_t) moved; /* whose list of threads changed: look again */
+	struct VEC(
+		pid_t) nameless; /* threads whose names are to be looked for */
 	struct threads to_bury;
 	struct VEC(struct process *) active; /* whose thread lists to compare */
 	uint64_t tick;         /* number of the present one; 1 is the first */
@@ -689,6 +691,9 @@ int process_refresh(struct forkflame *ff, struct process *p);
  */
 struct thread *thread_inherit(struct forkflame *ff, struct process *p,
 			      const struct process *parent);
+
+/* The thread with this number, or NULL. */
+struct thread *thread_of(const struct forkflame *ff, pid_t tid);
 
 /* It ended at @end_ns, or is let go. Frees it. */
 void thread_end(struct forkflame *ff, struct thread *t, uint64_t end_ns);

@@ -283,13 +283,9 @@ bool kernel_covers(struct forkflame *ff, struct thread *t, uint64_t since_ns)
 static struct thread *find_thread(const struct forkflame *ff,
 				  const struct process *p, pid_t tid)
 {
-	struct thread *t;
-	uint64_t at;
+	struct thread *t = thread_of(ff, tid);
 
-	if (!map_get(&ff->threads, (uint64_t)tid, &at))
-		return NULL;
-	t = (struct thread *)(uintptr_t)at;
-	return t->process == p && !t->dead ? t : NULL;
+	return t && t->process == p && !t->dead ? t : NULL;
 }
 
 static struct process *find_process(const struct forkflame *ff, pid_t pid)

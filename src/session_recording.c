@@ -25,6 +25,12 @@
 /* Names of threads may change; so often they are looked at again. */
 #define NAME_NS (30 * NSEC_PER_SEC)
 
+/*
+ * To look for one takes some tens of microseconds. Of many new threads, so many are
+ * named in a tick that the next tick is not late.
+ */
+#define NAMES_SHARE 8
+
 static uint64_t since_start(const struct forkflame *ff, uint64_t at_ns)
 {
 	return nsec_since(at_ns, ff->start_ns);
@@ -179,14 +185,11 @@ void record_note(struct forkflame *ff, enum note_kind kind, uint64_t value)
 		recorder_note(ff->recorder, &note);
 }
 
-static void tell_name(struct forkflame *ff, struct thread *t, uint64_t now_ns)
+static void tell_name(struct forkflame *ff, struct thread *t)
 {
 	struct str name = { 0 };
 	uint32_t id;
 
-	if (t->named_ns && now_ns < t->named_ns + NAME_NS)
-		return;
-	t->named_ns = now_ns;
 	session_thread_name(ff, t, &name);
 	id = strtab_id(ff->strings, name.at ? name.at : "", name.len);
 	str_free(&name);
@@ -194,6 +197,26 @@ static void tell_name(struct forkflame *ff, struct thread *t, uint64_t now_ns)
 		return;
 	t->name = id;
 	recorder_thread_name(ff->recorder, t->rec, id);
+}
+
+/* Without memory it is asked again the next time. */
+static void want_name(struct forkflame *ff, struct thread *t, uint64_t now_ns)
+{
+	if (t->named_ns && now_ns < t->named_ns + NAME_NS)
+		return;
+	if (vec_push(&ff->nameless, t->tid))
+		t->named_ns = now_ns;
+}
+
+static void tell_names(struct forkflame *ff, uint64_t until_ns)
+{
+	while (ff->nameless.n && clock_now() < until_ns) {
+		struct thread *t =
+			thread_of(ff, ff->nameless.at[--ff->nameless.n]);
+
+		if (t && t->rec != RECORD_NONE)
+			tell_name(ff, t);
+	}
 }
 
 /* What is known of a thread by now, beyond its slices. */
@@ -208,7 +231,7 @@ static void tell_thread(struct forkflame *ff, struct thread *t, uint64_t now_ns)
 		return;
 	if (t->rec == RECORD_NONE)
 		t->rec = new_thread(ff, t->process, t->tid, t->born_ns);
-	tell_name(ff, t, now_ns);
+	want_name(ff, t, now_ns);
 	stand.thread = t->rec;
 	recorder_stand(ff->recorder, &stand);
 }
@@ -298,7 +321,11 @@ int session_flush(struct forkflame *ff, bool end)
 	uint64_t now_ns = clock_now();
 	int r;
 
-	if (!ff->recorder || (!end && now_ns < ff->flush_ns))
+	if (!ff->recorder)
+		return 0;
+	tell_names(ff, end ? UINT64_MAX
+			   : now_ns + ff->budget.interval_ns / NAMES_SHARE);
+	if (!end && now_ns < ff->flush_ns)
 		return 0;
 	ff->flush_ns = now_ns + FLUSH_NS;
 	if (!end)

@@ -134,20 +134,22 @@ static int thread_new(struct forkflame *ff, struct process *p, pid_t tid,
 	return 0;
 }
 
-/*
- * By the map of all; a number that another process has had since, or has still, is
- * looked for one by one.
- */
+struct thread *thread_of(const struct forkflame *ff, pid_t tid)
+{
+	uint64_t at;
+
+	return map_get(&ff->threads, (uint64_t)tid, &at)
+		       ? (struct thread *)(uintptr_t)at
+		       : NULL;
+}
+
+/* A number that another process has had since, or has still, is looked for one by one. */
 static struct thread *thread_find(const struct forkflame *ff,
 				  const struct process *p, pid_t tid)
 {
-	struct thread *t;
-	uint64_t at;
+	struct thread *t = thread_of(ff, tid);
 
-	if (!map_get(&ff->threads, (uint64_t)tid, &at))
-		return NULL;
-	t = (struct thread *)(uintptr_t)at;
-	if (t->process == p)
+	if (!t || t->process == p)
 		return t;
 	for (size_t i = 0; i < p->threads.n; i++)
 		if (p->threads.at[i]->tid == tid)

@@ -11,16 +11,6 @@
  * they stood, and cost nothing.
  */
 
-/* The thread with this number, or NULL. */
-static struct thread *thread_of(const struct forkflame *ff, pid_t tid)
-{
-	uint64_t at;
-
-	return map_get(&ff->threads, (uint64_t)tid, &at)
-		       ? (struct thread *)(uintptr_t)at
-		       : NULL;
-}
-
 static void refresh(struct forkflame *ff, struct process *p)
 {
 	int r;

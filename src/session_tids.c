@@ -22,13 +22,9 @@ void tasks_free(struct tasks *tasks)
 static struct thread *known_thread(const struct forkflame *ff,
 				   const struct process *p, pid_t tid)
 {
-	struct thread *t;
-	uint64_t at;
+	struct thread *t = thread_of(ff, tid);
 
-	if (!map_get(&ff->threads, (uint64_t)tid, &at))
-		return NULL;
-	t = (struct thread *)(uintptr_t)at;
-	return t->process == p ? t : NULL;
+	return t && t->process == p ? t : NULL;
 }
 
 static bool is_task(const struct forkflame *ff, const struct process *p,
