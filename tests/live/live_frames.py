@@ -61,7 +61,7 @@ def c_between_python_leaves_no_frame(python):
         names = fflive.names(stack)
         if "burn" not in names:
             continue
-        expect(names == ["<module>"] + 61 * ["f"] + ["burn"], "stack: %s", names)
+        fflive.must(names == ["<module>"] + 61 * ["f"] + ["burn"], "stack: %s", names)
     ffplaces.check_time(run, "burn")
 
 
@@ -74,8 +74,9 @@ def callers_and_callees_have_met(python):
         if {frame.file.rpartition("/")[2] for frame in stack.frames} != \
                 {"two_callers.py"}:
             continue
-        expect(re.match(r"<module>( main( hot_a( leaf_a)?| hot_b( leaf_b)?)?)?$",
-                        text), "impossible: %s", text)
+        fflive.must(
+            re.match(r"<module>( main( hot_a( leaf_a)?| hot_b( leaf_b)?)?)?$", text),
+            "impossible: %s", text)
         for name in time_in:
             if "hot_" + name in text:
                 time_in[name] += stack.weight / 1e6

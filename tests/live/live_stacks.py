@@ -7,7 +7,7 @@ a function on a line that is not its own, or a root that is none: each of these
 would be a stack that never existed.
 """
 import fflive
-from fflive import expect, near
+from fflive import expect, must, near
 
 FAST = 1000
 SECONDS = 60 if fflive.LONG else 2.5
@@ -39,15 +39,15 @@ def check_stack(stack, lines):
     # What was gone before a look has no name (--sampler=kernel): what called it has.
     if "[freed function]" in names:
         names = names[:names.index("[freed function]")]
-        expect(any(names == possible[:len(names)] for possible in possible_stacks()),
-               "impossible stack: %s", stack)
+        must(any(names == possible[:len(names)] for possible in possible_stacks()),
+             "impossible stack: %s", stack)
         return
     # The program notes down its times before and after; that takes a moment.
-    expect(names in possible_stacks() or names[:3] == ["<module>", "timed", "note"],
-           "impossible stack: %s", stack)
+    must(names in possible_stacks() or names[:3] == ["<module>", "timed", "note"],
+         "impossible stack: %s", stack)
     for frame in stack.frames:
         right = lines.get(fflive.short_name(frame.function))
-        expect(not right or frame.line in right, "impossible line: %s", stack)
+        must(not right or frame.line in right, "impossible line: %s", stack)
 
 
 def check_balance(run, main):

@@ -57,14 +57,14 @@ def check_stack(stack, lines):
     for name, frame in zip(names, own):
         if name in ("<module>", "main"):
             continue
-        expect(name in lines, "no function of the program: %s", stack)
+        fflive.must(name in lines, "no function of the program: %s", stack)
         # One that has just been called may be before its first line.
         begins = frame is own[-1] and frame.line == lines[name][0] - 1
-        expect(frame.line in lines[name] or begins, "wrong line: %s", stack)
+        fflive.must(frame.line in lines[name] or begins, "wrong line: %s", stack)
     if "busy" in names:
-        expect(names[:2] == ["<module>", "main"] and
-               names[2:] in (["first", "busy"], ["second", "busy"]),
-               "impossible stack: %s", stack)
+        fflive.must(names[:2] == ["<module>", "main"] and
+                    names[2:] in (["first", "busy"], ["second", "busy"]),
+                    "impossible stack: %s", stack)
 
 
 def check_times(run):
