@@ -201,12 +201,13 @@ int forkflame_start(struct forkflame *ff, char *const argv[], const void *mask)
 	if (r < 0)
 		return r;
 	ff->command = ff->spawn.pid;
-	ff->start_ns = clock_now();
 	r = session_open_oncpu(ff, ff->command);
 	if (r == 0 && !ff->watch.write)
 		r = kernel_open(ff);
 	if (r == 0)
 		r = source_settle(ff, ff->command);
+	/* What it takes to get ready, it waits. */
+	ff->start_ns = clock_now();
 	if (r == 0 && proctree_add(ff->tree, ff->command, 0, clock_now(),
 				   true) == PROCTREE_NONE)
 		r = error_set(&ff->err, -ENOMEM, "take in the command");
