@@ -7,7 +7,7 @@
 #include "base/outcome.h"
 #include "linux/clock.h"
 #include "linux/task.h"
-#include "session_internal.h"
+#include "session_sample.h"
 
 /* The program images of processes: is there a Python in one, and which. */
 

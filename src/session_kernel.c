@@ -7,7 +7,7 @@
 
 #include "base/outcome.h"
 #include "linux/clock.h"
-#include "session_internal.h"
+#include "session_sample.h"
 
 /*
  * Running threads that the kernel reads for us (linux/kframes), in place of a stop.

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "linux/clock.h"
-#include "session_internal.h"
+#include "session_sample.h"
 
 /*
  * Switch records that come while the run goes on. The first who asks for them on a

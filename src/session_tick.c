@@ -3,7 +3,7 @@
 
 #include "base/outcome.h"
 #include "linux/clock.h"
-#include "session_internal.h"
+#include "session_sample.h"
 
 /*
  * One tick: who is due, in which order, and what becomes of those who ended. A
