@@ -30,10 +30,6 @@ void process_gone(struct forkflame *ff, struct process *p);
 /* Settle the accounts of a process at @end_ns: it ended, or the run does. */
 void process_settle(struct forkflame *ff, struct process *p, uint64_t end_ns);
 
-/* Book a charge of one of its threads. */
-void process_charge(struct forkflame *ff, struct thread *t,
-		    const struct charge *charge);
-
 /* What counts for the whole process in the summary. */
 enum verdict process_verdict(const struct process *p);
 
@@ -79,6 +75,18 @@ static inline struct seat *thread_entered(struct thread *t)
 		       ? &t->below.at[t->entered - 1]
 		       : &t->seat;
 }
+
+/* session_charge.c: what processes are charged with. */
+
+/* Book a charge of one of its threads. */
+void process_charge(struct forkflame *ff, struct thread *t,
+		    const struct charge *charge);
+
+/* It is no passer-by: what was held back counts. */
+void process_mature(struct forkflame *ff, struct process *p);
+
+/* It was only on its way to an exec: none of its samples counts. */
+void process_take_back(struct forkflame *ff, struct process *p);
 
 /* session_image.c: program images; is there a Python in one, and which. */
 

@@ -20,10 +20,6 @@
 #define EXEC_STEP_NS (300 * NSEC_PER_USEC)
 #define EXEC_WAIT_NS (2 * NSEC_PER_SEC)
 
-/* A process that uses more than this before an exec was more than on its way. */
-#define WAITING_CPU_NS (10 * NSEC_PER_MSEC)
-#define WAITING_WALL_NS NSEC_PER_SEC
-
 struct process *process_at(const struct forkflame *ff, uint32_t serial)
 {
 	return serial < ff->processes.n ? ff->processes.at[serial] : NULL;
@@ -45,75 +41,6 @@ void process_free(struct forkflame *ff, struct process *p)
 	vec_free(&p->held_threads);
 	vec_free(&p->seen);
 	free(p);
-}
-
-static void book(struct forkflame *ff, struct process *p,
-		 const struct weight *weight)
-{
-	ff->counts.wall_ns += weight->wall_ns;
-	ff->counts.cpu_ns += weight->cpu_ns;
-	p->wall_ns += weight->wall_ns;
-	p->cpu_ns += weight->cpu_ns;
-	p->samples += weight->samples;
-}
-
-/* It is no passer-by: what was held back counts. */
-static void process_mature(struct forkflame *ff, struct process *p)
-{
-	p->waiting = false;
-	for (size_t i = 0; i < p->held.n; i++)
-		book(ff, p, &p->held.at[i].charge.weight);
-	record_held(ff, p);
-	vec_free(&p->held);
-	vec_free(&p->held_threads);
-}
-
-/* Its place among those that are held back; SIZE_MAX without memory. */
-static size_t hold_thread(struct process *p, struct thread *t)
-{
-	struct held_thread held = { .tid = t->tid, .born_ns = t->born_ns };
-
-	if (t->held == SIZE_MAX && vec_push(&p->held_threads, held))
-		t->held = p->held_threads.n - 1;
-	return t->held;
-}
-
-void process_charge(struct forkflame *ff, struct thread *t,
-		    const struct charge *charge)
-{
-	struct process *p = t->process;
-	struct held_charge held = { .charge = *charge };
-	uint64_t cpu_ns = 0;
-
-	if (p->waiting) {
-		held.thread = hold_thread(p, t);
-		for (size_t i = 0; i < p->held.n; i++)
-			cpu_ns += p->held.at[i].charge.weight.cpu_ns;
-		if (cpu_ns > WAITING_CPU_NS ||
-		    clock_now() > p->born_ns + WAITING_WALL_NS)
-			process_mature(ff, p);
-		else if (held.thread != SIZE_MAX && vec_push(&p->held, held))
-			return;
-	}
-	book(ff, p, &charge->weight);
-	record_slice(ff, t, charge);
-}
-
-/* It was only on its way to an exec: none of its samples counts. */
-static void process_take_back(struct forkflame *ff, struct process *p)
-{
-	ff->counts.stopped -= p->held_stopped;
-	ff->counts.unstopped -= p->held_unstopped;
-	ff->counts.kernel -= p->held_kernel;
-	ff->counts.repeated -= p->held_repeated;
-	ff->counts.drops[DROP_BEFORE_EXEC] += p->held_stopped +
-					      p->held_unstopped +
-					      p->held_kernel + p->held_repeated;
-	vec_free(&p->held);
-	vec_free(&p->held_threads);
-	p->first_sample_ns = UINT64_MAX;
-	p->image_first = 1;
-	p->waiting = false;
 }
 
 static void process_watch(struct forkflame *ff, struct process *p)
