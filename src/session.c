@@ -353,12 +353,12 @@ static int begin(struct forkflame *ff)
 		r = source_settle(ff, 0);
 	if (r == 0)
 		r = watch_sources(ff);
-	if (r == 0 && !ff->command)
-		r = session_scan_roots(ff);
 	if (!ff->command)
 		ff->start_ns = clock_now();
 	if (r == 0)
 		r = session_begin_recording(ff);
+	if (r == 0 && !ff->command)
+		r = session_scan_roots(ff);
 	ff->cpu_start_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 	budget_begin(&ff->budget, ff->options.budget_ns,
 		     ff->options.interval_ns, ff->start_ns, ff->cpu_start_ns);

@@ -179,10 +179,11 @@ struct snapshot {
 	uint64_t taken_ns;
 	uint64_t tick_ns, boot_ns; /* a tick of start times, and their zero */
 	uint64_t young_ns; /* of those that are younger, no parents are told */
+	uint64_t started_ns; /* the first: whose members begin with the run */
 	bool first;
 };
 
-static struct snapshot snapshot_begin(bool first)
+static struct snapshot snapshot_begin(const struct forkflame *ff, bool first)
 {
 	uint64_t taken_ns = clock_now();
 
@@ -191,6 +192,7 @@ static struct snapshot snapshot_begin(bool first)
 		.taken_ns = taken_ns,
 		.tick_ns = NSEC_PER_SEC / (uint64_t)sysconf(_SC_CLK_TCK),
 		.boot_ns = nsec_since(clock_ns(CLOCK_BOOTTIME), taken_ns),
+		.started_ns = ff->start_ns,
 		.first = first,
 	};
 }
@@ -208,7 +210,7 @@ static bool snapshot_add(struct snapshot *s, const struct proc_stat *stat,
 	if (s->young_ns && proc.born_ns + s->young_ns > s->taken_ns)
 		proc.parent = 0;
 	if (s->first)
-		proc.born_ns = s->taken_ns;
+		proc.born_ns = s->started_ns;
 	return vec_push(&s->procs, proc);
 }
 
@@ -303,7 +305,7 @@ int session_rescan(struct forkflame *ff)
 	int r;
 
 	hear_all(ff);
-	s = snapshot_begin(false);
+	s = snapshot_begin(ff, false);
 	/* Who looks has not missed those who came since. */
 	if (ff->children)
 		s.young_ns = YOUNG_NS;
@@ -341,7 +343,7 @@ static int reconcile(struct forkflame *ff)
 	int r;
 
 	hear_all(ff);
-	s = snapshot_begin(false);
+	s = snapshot_begin(ff, false);
 	s.young_ns = YOUNG_NS;
 	r = !whole ? procfs_update(&ff->fs, &ff->procs, &ff->err)
 		   : procfs_snapshot(&ff->fs, &ff->procs, &ff->err);
@@ -391,7 +393,7 @@ int session_find_left(struct forkflame *ff)
 {
 	struct proc_stats stats = { 0 };
 	struct kin kin = { 0 };
-	struct snapshot s = snapshot_begin(false);
+	struct snapshot s = snapshot_begin(ff, false);
 	uint32_t before = proctree_alive(ff->tree);
 	int r = 0;
 
@@ -448,23 +450,33 @@ static bool is_below_a_root(const struct forkflame *ff,
 	return false;
 }
 
+static int add_root(struct forkflame *ff, const struct proc_stat *root)
+{
+	return proctree_add(ff->tree, root->pid, root->start, ff->start_ns,
+			    false) == PROCTREE_NONE
+		       ? -ENOMEM
+		       : 0;
+}
+
 int session_scan_roots(struct forkflame *ff)
 {
+	bool alone = ff->roots.n == 1 && !ff->watch.write && !ff->dumping;
 	struct proc_stats stats = { 0 };
 	struct snapshot s;
-	int r;
+	int r = 0;
 
 	hear_all(ff);
-	s = snapshot_begin(true);
-	r = procfs_snapshot(&ff->fs, &stats, &ff->err);
-	for (size_t i = 0; r == 0 && i < ff->roots.n; i++) {
-		const struct proc_stat *root = &ff->roots.at[i];
-
-		if (!is_below_a_root(ff, &stats, root) &&
-		    proctree_add(ff->tree, root->pid, root->start, s.taken_ns,
-				 false) == PROCTREE_NONE)
-			r = -ENOMEM;
-	}
+	/* One that is alone is below no other: it is sampled before /proc is read. */
+	if (alone)
+		r = add_root(ff, &ff->roots.at[0]);
+	if (r == 0 && alone)
+		r = session_take_events(ff);
+	s = snapshot_begin(ff, true);
+	if (r == 0)
+		r = procfs_snapshot(&ff->fs, &stats, &ff->err);
+	for (size_t i = 0; r == 0 && !alone && i < ff->roots.n; i++)
+		if (!is_below_a_root(ff, &stats, &ff->roots.at[i]))
+			r = add_root(ff, &ff->roots.at[i]);
 	if (r == 0)
 		r = snapshot_add_all(ff, &s, &stats);
 	if (r == 0)

@@ -118,7 +118,7 @@ void process_begin_sampling(struct forkflame *ff, struct process *p)
 	 * microseconds: it is not worth a stop. Before it has run for the first
 	 * time, and while it waits for a CPU, it needs none.
 	 */
-	session_sample_process(ff, p, false);
+	session_sample_process(ff, p, process_was_there(ff, p));
 	if (YOUNG_STEP_NS < ff->options.interval_ns)
 		session_todo_put(ff, young);
 }

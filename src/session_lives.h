@@ -35,6 +35,13 @@ enum verdict process_verdict(const struct process *p);
 
 void process_free(struct forkflame *ff, struct process *p);
 
+/* Before the run began: all of those have the same birth. */
+static inline bool process_was_there(const struct forkflame *ff,
+				     const struct process *p)
+{
+	return p->born_ns <= ff->start_ns && p->pid != ff->command;
+}
+
 static inline struct image *process_image(const struct process *p)
 {
 	return p->images.at[p->images.n - 1];

@@ -58,8 +58,7 @@ static void record_processes(struct forkflame *ff, uint32_t serial)
 				.pid_ns = p->place.pid_ns,
 				.uid = p->place.uid,
 				.cgroup = p->cgroup,
-				.before = p->born_ns <= ff->start_ns &&
-					  p->pid != ff->command,
+				.before = process_was_there(ff, p),
 			};
 		(void)recorder_process(ff->recorder, &told);
 	}

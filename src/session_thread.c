@@ -330,7 +330,7 @@ static int list_threads(struct forkflame *ff, struct process *p,
 			const struct pythread *threads, size_t n,
 			size_t seconds)
 {
-	bool old = !p->walked && p->born_ns < ff->start_ns;
+	bool old = !p->walked && process_was_there(ff, p);
 	struct tasks tasks = { 0 };
 	int r = 0;
 
