@@ -10,7 +10,7 @@ into $FORKFLAME_FARM, else $XDG_CACHE_HOME/forkflame-farm, else
 ~/.cache/forkflame-farm: a folder a source, complete when it has a file `.done`.
 No step runs longer than its limit. A full farm is 4 GB and half an hour; it needs
 root (chroot), debootstrap, apt-get, mvn, go, pip and a C compiler, as far as the
-source does.
+source does; of those, root gets what Debian has.
 """
 import fcntl
 import gzip
@@ -33,8 +33,16 @@ class Missing(Exception):
     """Why a source cannot be had here."""
 
 
+# Where Debian has what is not on every machine.
+PACKAGES = {"debootstrap": "debootstrap", "mvn": "maven", "go": "golang-go"}
+
+
 def need(*tools):
     for tool in tools:
+        if tool in PACKAGES and not shutil.which(tool) and os.geteuid() == 0 and \
+                shutil.which("apt-get"):
+            step(["apt-get", "install", "-q", "-y", "--no-install-recommends",
+                  PACKAGES[tool]], env=dict(os.environ, DEBIAN_FRONTEND="noninteractive"))
         if not shutil.which(tool):
             raise Missing("no %s here" % tool)
 
