@@ -15,34 +15,20 @@
  *
  * A chunk or an address that is something else by now costs time, not truth: the
  * bytes were read in this stop, and the walk checks them as it would any others.
- *
- * In 3.11 and 3.12 each evaluation has a cframe on the C stack. On its way in, it
- * makes the thread point to its cframe first, and only some instructions later
- * puts a frame into it (Python/ceval.c, _PyEval_EvalFrameDefault). A thread that
- * was stopped in between shows what an earlier evaluation left at that place of
- * the C stack: another stack, whole but wrong. It gives itself away: the frame by
- * which an evaluation was entered always continues in the newest frame of the
- * cframe below. Where it does not, the new evaluation has not begun, and the
- * stack is that of the cframe below.
  */
 #include "python/frame.h"
 
 #include <stdbool.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/outcome.h"
-#include "base/vec.h"
 #include "python/framebuf.h"
+#include "python/framestart.h"
 
-#define FRAME_BYTES 256  /* more than any version's frame.size */
-#define THREAD_BYTES 512 /* more than lies between the fields we need */
+#define FRAME_BYTES 256 /* more than any version's frame.size */
 
 #define CHUNK_BYTES 16384u /* a chunk, unless it says otherwise */
 #define CHUNK_MAX_BYTES 65536u
-#define CHUNKS_MAX 1024
-#define TOUCHES_MAX 65536
-#define SLACK 512 /* room for a frame or two more than last time */
 
 struct walk {
 	const struct mem *mem;
@@ -53,14 +39,6 @@ struct walk {
 	size_t chunk; /* in which the last frame was; none yet: SIZE_MAX */
 	uint64_t next_chunk; /* the one before it (or the newest) ... */
 	bool next_known;     /* ... if it was asked for */
-};
-
-/* Where a walk begins. */
-struct start {
-	uint64_t leaf;
-	uint64_t base;  /* the frame that is below every stack, if any */
-	bool has_below; /* there is a cframe below the newest */
-	uint64_t below; /* its newest frame */
 };
 
 /* What the walk needs of a frame. */
@@ -90,25 +68,6 @@ static int32_t get_i32(const uint8_t *bytes, size_t at)
 static bool is_pointer(uint64_t addr)
 {
 	return addr && addr % 8 == 0;
-}
-
-void stackhint_also(struct stackhint *hint, uint64_t addr, size_t len)
-{
-	if (hint->n_touches == TOUCHES_MAX ||
-	    !vec_grow(&hint->touches, hint->n_touches, &hint->room_touches,
-		      sizeof(*hint->touches), 1))
-		return;
-	hint->touches[hint->n_touches++] = (struct stacktouch){
-		.addr = addr,
-		.len = (uint32_t)len,
-	};
-}
-
-/* Remember to fetch this next time. */
-static void touch(struct walk *w, uint64_t addr, size_t len)
-{
-	if (w->hint)
-		stackhint_also(w->hint, addr, len);
 }
 
 static bool chunk_holds(const struct stackchunk *chunk, uint64_t addr,
@@ -171,9 +130,7 @@ static int enter_chunk(struct walk *w, uint64_t addr, size_t len,
 	chunk = (struct stackchunk){ .addr = w->next_chunk,
 				     .size = CHUNK_BYTES };
 	if (!is_pointer(chunk.addr) || !chunk_holds(&chunk, addr, len) ||
-	    hint->n_chunks == CHUNKS_MAX ||
-	    !vec_grow(&hint->chunks, hint->n_chunks, &hint->room_chunks,
-		      sizeof(*hint->chunks), 1))
+	    !stackhint_reserve_chunk(hint))
 		return 0;
 	chunk.fetched = (uint32_t)(addr + len - chunk.addr);
 	prefetch_plan(w->prefetch, chunk.addr, chunk.fetched);
@@ -204,7 +161,7 @@ static int expect_frame(struct walk *w, uint64_t addr, size_t len)
 			return r;
 	}
 	if (!chunk) {
-		touch(w, addr, len);
+		stackhint_also(w->hint, addr, len);
 		return 0;
 	}
 	end = (uint32_t)(addr + len - chunk->addr);
@@ -239,7 +196,7 @@ static int find_bytecode(struct walk *w, const uint8_t *frame, uint64_t code,
 	index = get_i32(frame, layout->frame.tlbc_index);
 	if (!index)
 		return 0;
-	touch(w, code + layout->code.tlbc, sizeof(copies));
+	stackhint_also(w->hint, code + layout->code.tlbc, sizeof(copies));
 	r = mem_read_u64(w->mem, code + layout->code.tlbc, &copies);
 	if (r)
 		return r;
@@ -252,8 +209,8 @@ static int find_bytecode(struct walk *w, const uint8_t *frame, uint64_t code,
 	ranges[1] = (struct mem_range){ .addr = slot,
 					.buf = ret,
 					.len = sizeof(*ret) };
-	touch(w, ranges[0].addr, ranges[0].len);
-	touch(w, ranges[1].addr, ranges[1].len);
+	stackhint_also(w->hint, ranges[0].addr, ranges[0].len);
+	stackhint_also(w->hint, ranges[1].addr, ranges[1].len);
 	r = w->mem->readv(w->mem->ctx, ranges, 2);
 	if (r)
 		return r;
@@ -316,27 +273,6 @@ static int read_link(struct walk *w, uint64_t addr, struct link *ret)
 	return ret->is_python ? parse_code(w, bytes, ret) : 0;
 }
 
-/* The part of a thread state that we need, and the caller: whose it is. */
-static void thread_span(const struct layout *layout, size_t *ret_from,
-			size_t *ret_len)
-{
-	const uint16_t at[] = { layout->thread.frame, layout->thread.base_frame,
-				layout->thread.datastack_chunk,
-				layout->thread.native_id == LAYOUT_NONE
-					? layout->thread.thread_id
-					: layout->thread.native_id };
-	size_t from = at[0], end = at[0];
-
-	for (size_t i = 1; i < sizeof(at) / sizeof(*at); i++) {
-		if (at[i] == LAYOUT_NONE)
-			continue;
-		from = at[i] < from ? at[i] : from;
-		end = at[i] > end ? at[i] : end;
-	}
-	*ret_from = from;
-	*ret_len = end - from + sizeof(uint64_t);
-}
-
 /* Nothing of it is read beyond what we have room for, whoever made the row. */
 static bool layout_fits(const struct layout *layout)
 {
@@ -344,8 +280,8 @@ static bool layout_fits(const struct layout *layout)
 	const uint16_t fields[] = { layout->frame.previous, layout->frame.code,
 				    layout->frame.instr };
 
-	thread_span(layout, &from, &len);
-	if (size > FRAME_BYTES || len > THREAD_BYTES)
+	framestart_span(layout, &from, &len);
+	if (size > FRAME_BYTES || len > FRAMESTART_MAX_BYTES)
 		return false;
 	for (size_t i = 0; i < sizeof(fields) / sizeof(*fields); i++)
 		if (fields[i] + 4u > size ||
@@ -360,75 +296,13 @@ static bool layout_fits(const struct layout *layout)
 		layout->frame.tlbc_index + 4u <= size);
 }
 
-/* The newest cframe, which has the leaf, and the one below it. */
-static int read_cframes(struct walk *w, uint64_t tstate, uint64_t cframe,
-			struct start *ret)
-{
-	const struct layout *layout = w->layout;
-	uint64_t below;
-	struct mem_range ranges[] = {
-		{ .addr = cframe + layout->cframe.current,
-		  .buf = &ret->leaf,
-		  .len = sizeof(ret->leaf) },
-		{ .addr = cframe + layout->cframe.previous,
-		  .buf = &below,
-		  .len = sizeof(below) },
-	};
-	int r;
-
-	if (!is_pointer(cframe))
-		return OUT_TORN;
-	touch(w, ranges[0].addr, ranges[0].len);
-	touch(w, ranges[1].addr, ranges[1].len);
-	r = w->mem->readv(w->mem->ctx, ranges, 2);
-	if (r)
-		return r;
-	/*
-	 * The lowest is a part of the thread state: no evaluation. Another one that
-	 * has none below it, on the C stack, has just been made the newest and is not
-	 * filled in: what is in it is another's, and the caller's is not to be found.
-	 */
-	if (!below)
-		return cframe - tstate < LAYOUT_MAX_THREAD ? 0 : OUT_TORN;
-	if (!is_pointer(below))
-		return OUT_TORN;
-	ret->has_below = true;
-	touch(w, below + layout->cframe.current, sizeof(ret->below));
-	return mem_read_u64(w->mem, below + layout->cframe.current,
-			    &ret->below);
-}
-
-static int find_start(struct walk *w, uint64_t tstate, struct start *ret)
-{
-	const struct layout *layout = w->layout;
-	uint8_t bytes[THREAD_BYTES];
-	size_t from, len;
-	int r;
-
-	*ret = (struct start){ 0 };
-	thread_span(layout, &from, &len);
-	r = mem_read(w->mem, tstate + from, bytes, len);
-	if (r)
-		return r;
-	ret->leaf = get_u64(bytes, layout->thread.frame - from);
-	if (layout->thread.base_frame != LAYOUT_NONE)
-		ret->base = get_u64(bytes, layout->thread.base_frame - from);
-	if (layout->thread.datastack_chunk != LAYOUT_NONE)
-		w->next_chunk =
-			get_u64(bytes, layout->thread.datastack_chunk - from);
-	w->next_known = true;
-	if (layout->frame_kind != FRAME_CFRAME || !ret->leaf)
-		return 0;
-	return read_cframes(w, tstate, ret->leaf, ret);
-}
-
 /*
  * Follow the links from @addr down to @base. With @start, the first frame by which
  * an evaluation was entered must continue in the frame below, else OUT_TORN;
  * *@ret_entered tells whether it was met.
  */
 static int follow(struct walk *w, uint64_t addr, uint64_t base,
-		  const struct start *start, struct framebuf *to,
+		  const struct framestart *start, struct framebuf *to,
 		  bool *ret_entered)
 {
 	size_t most = to->max < SIZE_MAX / 4 ? 2 * to->max + 16 : SIZE_MAX;
@@ -470,13 +344,15 @@ static int follow(struct walk *w, uint64_t addr, uint64_t base,
 
 static int walk(struct walk *w, uint64_t tstate, struct framebuf *to)
 {
-	struct start start;
+	struct framestart start;
 	bool entered;
 	int r;
 
-	r = find_start(w, tstate, &start);
+	r = framestart_find(w->mem, w->layout, w->hint, tstate, &start);
 	if (r)
 		return r;
+	w->next_chunk = start.chunk;
+	w->next_known = true;
 	/* Without a frame at all the thread is new, or at its end. */
 	if (!start.leaf)
 		start.base = 0;
@@ -506,42 +382,6 @@ int frame_walk(const struct mem *mem, const struct layout *layout,
 	return r;
 }
 
-void stackhint_free(struct stackhint *hint)
-{
-	free(hint->touches);
-	free(hint->chunks);
-	*hint = (struct stackhint){ 0 };
-}
-
-/* Plan all that was read last time. Where a stack was deeper it may be again. */
-static void plan_hint(struct prefetch *p, struct stackhint *hint)
-{
-	for (size_t i = 0; i < hint->n_chunks; i++) {
-		struct stackchunk *chunk = &hint->chunks[i];
-
-		chunk->fetched -= chunk->fetched / 8;
-		if (chunk->fetched < chunk->used + SLACK)
-			chunk->fetched = chunk->used + SLACK;
-		if (chunk->fetched > chunk->size)
-			chunk->fetched = chunk->size;
-		chunk->used = 0;
-		prefetch_plan(p, chunk->addr, chunk->fetched);
-	}
-	for (size_t i = 0; i < hint->n_touches; i++)
-		prefetch_plan(p, hint->touches[i].addr, hint->touches[i].len);
-	hint->n_touches = 0;
-}
-
-static void drop_unused_chunks(struct stackhint *hint)
-{
-	uint32_t n = 0;
-
-	for (size_t i = 0; i < hint->n_chunks; i++)
-		if (hint->chunks[i].used)
-			hint->chunks[n++] = hint->chunks[i];
-	hint->n_chunks = n;
-}
-
 int frame_walk_batched(const struct mem *mem, const struct layout *layout,
 		       uint64_t tstate, struct prefetch *p,
 		       struct stackhint *hint, struct rawframe *frames,
@@ -561,15 +401,15 @@ int frame_walk_batched(const struct mem *mem, const struct layout *layout,
 	hint->left_out = 0;
 	if (!layout_fits(layout))
 		return OUT_TORN;
-	thread_span(layout, &from, &len);
+	framestart_span(layout, &from, &len);
 	prefetch_start(p, mem);
 	prefetch_plan(p, tstate + from, len);
-	plan_hint(p, hint);
+	stackhint_plan(hint, p);
 	r = prefetch_fetch(p);
 	if (r)
 		return r;
 	r = walk(&w, tstate, &to);
-	drop_unused_chunks(hint);
+	stackhint_drop_unused(hint);
 	/* Too deep to see its end: what is in the ring is of no use. */
 	if (r == OUT_FULL)
 		to.n = max - to.kept;

@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "python/layout.h"
 #include "python/prefetch.h"
+#include "python/stackhint.h"
 
 /*
  * Walk one Python thread's stack, innermost frame first, link by link.
@@ -37,44 +38,8 @@ int frame_walk(const struct mem *mem, const struct layout *layout,
 	       uint64_t tstate, struct rawframe *frames, size_t max,
 	       size_t *ret_n);
 
-/* A chunk of a data stack in which the last walk found frames. */
-struct stackchunk {
-	uint64_t addr;
-	uint32_t size;    /* of the chunk */
-	uint32_t used;    /* from its start to the end of its innermost frame */
-	uint32_t fetched; /* from its start: what was read of it at once */
-};
-
-/* Something else that the last walk read. */
-struct stacktouch {
-	uint64_t addr;
-	uint32_t len;
-};
-
-/*
- * What a thread's stack looked like when it was last read: a prediction of what
- * to fetch next time. One a thread; a zeroed one predicts nothing. Never trusted.
- */
-struct stackhint {
-	struct stacktouch *touches; /* in the order of the walk */
-	uint32_t n_touches;
-	uint32_t n_chunks;
-	size_t room_touches;
-	size_t room_chunks;
-	struct stackchunk *chunks; /* 3.11+ */
-	size_t left_out; /* frames of the last walk; see frame_walk_batched */
-};
-
 /* Deeper than that in frames, the outermost frames of a stack are not looked for. */
 #define FRAME_MAX_DEPTH 131072u
-
-void stackhint_free(struct stackhint *hint);
-
-/*
- * Something that is read next to the stack: fetch it as well, next time. To be
- * called between two walks; without memory it is forgotten.
- */
-void stackhint_also(struct stackhint *hint, uint64_t addr, size_t len);
 
 /*
  * As frame_walk, but that of a stack which is deeper than @max both ends are kept:

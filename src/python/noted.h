@@ -3,7 +3,7 @@
 #define PYTHON_NOTED_H
 
 #include "base/mem.h"
-#include "python/frame.h"
+#include "python/stackhint.h"
 
 /*
  * A memory in front of a memory that remembers what is read through it, to be

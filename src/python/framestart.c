@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * In 3.11 and 3.12 each evaluation has a cframe on the C stack. On its way in, it
+ * makes the thread point to its cframe first, and only some instructions later
+ * puts a frame into it (Python/ceval.c, _PyEval_EvalFrameDefault). A thread that
+ * was stopped in between shows what an earlier evaluation left at that place of
+ * the C stack: another stack, whole but wrong. It gives itself away: the frame by
+ * which an evaluation was entered always continues in the newest frame of the
+ * cframe below. Where it does not, the new evaluation has not begun, and the
+ * stack is that of the cframe below.
+ */
+#include "python/framestart.h"
+
+#include <string.h>
+
+#include "base/outcome.h"
+
+static uint64_t get_u64(const uint8_t *bytes, size_t at)
+{
+	uint64_t value;
+
+	memcpy(&value, bytes + at, sizeof(value));
+	return value;
+}
+
+static bool is_pointer(uint64_t addr)
+{
+	return addr && addr % 8 == 0;
+}
+
+void framestart_span(const struct layout *layout, size_t *ret_from,
+		     size_t *ret_len)
+{
+	const uint16_t at[] = { layout->thread.frame, layout->thread.base_frame,
+				layout->thread.datastack_chunk,
+				layout->thread.native_id == LAYOUT_NONE
+					? layout->thread.thread_id
+					: layout->thread.native_id };
+	size_t from = at[0], end = at[0];
+
+	for (size_t i = 1; i < sizeof(at) / sizeof(*at); i++) {
+		if (at[i] == LAYOUT_NONE)
+			continue;
+		from = at[i] < from ? at[i] : from;
+		end = at[i] > end ? at[i] : end;
+	}
+	*ret_from = from;
+	*ret_len = end - from + sizeof(uint64_t);
+}
+
+/* The newest cframe, which has the leaf, and the one below it. */
+static int read_cframes(const struct mem *mem, const struct layout *layout,
+			struct stackhint *hint, uint64_t tstate,
+			struct framestart *ret)
+{
+	uint64_t cframe = ret->leaf, below;
+	struct mem_range ranges[] = {
+		{ .addr = cframe + layout->cframe.current,
+		  .buf = &ret->leaf,
+		  .len = sizeof(ret->leaf) },
+		{ .addr = cframe + layout->cframe.previous,
+		  .buf = &below,
+		  .len = sizeof(below) },
+	};
+	int r;
+
+	if (!is_pointer(cframe))
+		return OUT_TORN;
+	stackhint_also(hint, ranges[0].addr, ranges[0].len);
+	stackhint_also(hint, ranges[1].addr, ranges[1].len);
+	r = mem->readv(mem->ctx, ranges, 2);
+	if (r)
+		return r;
+	/*
+	 * The lowest is a part of the thread state: no evaluation. Another one that
+	 * has none below it, on the C stack, has just been made the newest and is not
+	 * filled in: what is in it is another's, and the caller's is not to be found.
+	 */
+	if (!below)
+		return cframe - tstate < LAYOUT_MAX_THREAD ? 0 : OUT_TORN;
+	if (!is_pointer(below))
+		return OUT_TORN;
+	ret->has_below = true;
+	stackhint_also(hint, below + layout->cframe.current,
+		       sizeof(ret->below));
+	return mem_read_u64(mem, below + layout->cframe.current, &ret->below);
+}
+
+int framestart_find(const struct mem *mem, const struct layout *layout,
+		    struct stackhint *hint, uint64_t tstate,
+		    struct framestart *ret)
+{
+	uint8_t bytes[FRAMESTART_MAX_BYTES];
+	size_t from, len;
+	int r;
+
+	*ret = (struct framestart){ 0 };
+	framestart_span(layout, &from, &len);
+	r = mem_read(mem, tstate + from, bytes, len);
+	if (r)
+		return r;
+	ret->leaf = get_u64(bytes, layout->thread.frame - from);
+	if (layout->thread.base_frame != LAYOUT_NONE)
+		ret->base = get_u64(bytes, layout->thread.base_frame - from);
+	if (layout->thread.datastack_chunk != LAYOUT_NONE)
+		ret->chunk =
+			get_u64(bytes, layout->thread.datastack_chunk - from);
+	if (layout->frame_kind != FRAME_CFRAME || !ret->leaf)
+		return 0;
+	return read_cframes(mem, layout, hint, tstate, ret);
+}
