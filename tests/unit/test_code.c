@@ -5,143 +5,7 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
-#include <string.h>
-
-#include "base/outcome.h"
-#include "fakemem.h"
-#include "python/code.h"
-
-#define TYPE 0x7f0000010000u
-#define TYPE_NAME 0x7f0000011000u
-#define CODE 0x7f0000020000u
-#define OTHER_CODE 0x7f0000021000u
-#define FILE_NAME 0x7f0000030000u
-#define NAME 0x7f0000031000u
-#define QUALNAME 0x7f0000032000u
-#define OTHER_NAME 0x7f0000033000u
-#define TABLE 0x7f0000040000u
-
-#define NO_HASH (-1)
-
-struct bench {
-	struct fakemem fm;
-	struct mem mem;
-	const struct layout *layout;
-	struct strtab *strings;
-	struct codecache *cache;
-	struct codeseen *seen; /* NULL: none is kept */
-};
-
-static void put_str(struct bench *b, uint64_t at, const char *text,
-		    int64_t hash)
-{
-	const struct layout *l = b->layout;
-
-	fakemem_zero(&b->fm, at, l->str.ascii_data);
-	fakemem_put_u64(&b->fm, at + l->str.length, strlen(text));
-	fakemem_put_u64(&b->fm, at + l->str.hash, (uint64_t)hash);
-	if (!l->str.is_bytes)
-		fakemem_put_u32(&b->fm, at + l->str.state,
-				1u << l->str.kind_shift |
-					1u << l->str.compact_shift |
-					1u << l->str.ascii_shift);
-	fakemem_put(&b->fm, at + l->str.ascii_data, text, strlen(text));
-}
-
-static void put_table(struct bench *b, const void *bytes, size_t len)
-{
-	const struct layout *l = b->layout;
-
-	fakemem_zero(&b->fm, TABLE, l->object.bytes_data);
-	fakemem_put_u64(&b->fm, TABLE + l->object.bytes_size, len);
-	fakemem_put(&b->fm, TABLE + l->object.bytes_data, bytes, len);
-}
-
-static void put_code(struct bench *b, uint64_t at, uint64_t name,
-		     uint64_t qualname, uint32_t firstline)
-{
-	const struct layout *l = b->layout;
-
-	fakemem_zero(&b->fm, at, l->code.size);
-	fakemem_put_u64(&b->fm, at + l->object.type, TYPE);
-	fakemem_put_u64(&b->fm, at + l->code.filename, FILE_NAME);
-	fakemem_put_u64(&b->fm, at + l->code.name, name);
-	if (l->code.qualname != LAYOUT_NONE)
-		fakemem_put_u64(&b->fm, at + l->code.qualname, qualname);
-	fakemem_put_u32(&b->fm, at + l->code.firstlineno, firstline);
-	fakemem_put_u64(&b->fm, at + l->code.linetable, TABLE);
-}
-
-/*
- * One code object: run, or Klass.run where there are qualified names, of
- * /srv/app.py; instruction 0 is in line 40, the first, instruction 2 in 41.
- */
-static void setup(struct bench *b, unsigned minor, bool free_threaded)
-{
-	static const uint8_t pairs[] = { 2, 1, 2, 0 };
-	static const uint8_t pairs310[] = { 2, 0, 2, 1 };
-	static const uint8_t locations[] = { 128 | 10 << 3, 0, 0,
-					     128 | 11 << 3, 0, 0 };
-
-	*b = (struct bench){ .layout = fakemem_row(minor, free_threaded),
-			     .strings = strtab_new() };
-	b->cache = codecache_new(b->strings);
-	assert_non_null(b->cache);
-	b->mem = fakemem_mem(&b->fm);
-	fakemem_zero(&b->fm, TYPE, 64);
-	fakemem_put_u64(&b->fm, TYPE + b->layout->object.type_name, TYPE_NAME);
-	fakemem_put(&b->fm, TYPE_NAME, "code", 5);
-	put_str(b, FILE_NAME, "/srv/app.py", NO_HASH);
-	put_str(b, NAME, "run", 1111);
-	put_str(b, QUALNAME, "Klass.run", 2222);
-	put_code(b, CODE, NAME, QUALNAME, 40);
-	if (b->layout->lines_kind == LINES_LNOTAB ||
-	    b->layout->lines_kind == LINES_LNOTAB_UNSIGNED)
-		put_table(b, pairs, sizeof(pairs));
-	else if (b->layout->lines_kind == LINES_LINETABLE)
-		put_table(b, pairs310, sizeof(pairs310));
-	else
-		put_table(b, locations, sizeof(locations));
-}
-
-static void teardown(struct bench *b)
-{
-	codecache_free(b->cache);
-	strtab_free(b->strings);
-	fakemem_free(&b->fm);
-}
-
-static int capture(struct bench *b, uint64_t code, uint32_t *ret_id)
-{
-	struct rawframe raw = { .addr = 8, .code = code };
-
-	b->fm.calls = 0;
-	b->fm.ranges = 0;
-	return codecache_capture(b->cache, b->seen, &b->mem, b->layout, &raw, 1,
-				 ret_id);
-}
-
-static void expect_frame(struct bench *b, uint32_t id, int64_t instr,
-			 const char *function, int line)
-{
-	struct rawframe raw = { .instr = instr };
-	struct frame frame = codecache_frame(b->cache, id, &raw);
-
-	assert_string_equal(strtab_get(b->strings, frame.function, NULL),
-			    function);
-	assert_string_equal(strtab_get(b->strings, frame.file, NULL),
-			    "/srv/app.py");
-	assert_int_equal(frame.line, line);
-}
-
-/* Capture CODE; what is at @instr 2 must be @function, @line. */
-static void expect(struct bench *b, const char *function, int line)
-{
-	uint32_t id;
-
-	assert_int_equal(capture(b, CODE, &id), 0);
-	expect_frame(b, id, 2, function, line);
-}
+#include "codetest.h"
 
 static void names_function_file_and_line_in_every_version(void **state)
 {
@@ -449,98 +313,6 @@ static int churn_readv(void *ctx, struct mem_range *ranges, size_t n)
 	return churn->behind.readv(churn->behind.ctx, ranges, n);
 }
 
-/* Give the code object its number among all that its interpreter makes. */
-static void put_version(struct bench *b, uint32_t version)
-{
-	fakemem_put_u32(&b->fm, CODE + b->layout->code.firstlineno + 24,
-			version);
-}
-
-/* How many ranges a look at a known object reads: its fields, and names. */
-static size_t ranges_of_a_look(struct bench *b)
-{
-	uint32_t id;
-
-	assert_int_equal(capture(b, CODE, &id), 0);
-	return b->fm.ranges;
-}
-
-static void knows_code_by_its_number_within_a_process(void **state)
-{
-	struct codeseen seen = { 0 };
-	struct bench b;
-
-	(void)state;
-	for (unsigned minor = 12; minor <= 14; minor++) {
-		setup(&b, minor, false);
-		put_version(&b, 7);
-		b.seen = &seen;
-		expect(&b, "Klass.run", 41);
-		assert_int_equal(ranges_of_a_look(&b), 1);
-		/* Another object at the address: nothing but the number tells. */
-		put_str(&b, QUALNAME, "Klass.hop", 3333);
-		put_version(&b, 8);
-		expect(&b, "Klass.hop", 41);
-		assert_int_equal(ranges_of_a_look(&b), 1);
-		seen.n = 0;
-		teardown(&b);
-	}
-	vec_free(&seen);
-}
-
-/* After a fork, both count on from the same number. */
-static void knows_code_by_no_number_of_another_process(void **state)
-{
-	struct codeseen parent = { 0 }, child = { 0 };
-	struct bench b;
-
-	(void)state;
-	setup(&b, 13, false);
-	put_version(&b, 7);
-	b.seen = &parent;
-	expect(&b, "Klass.run", 41);
-	assert_int_equal(ranges_of_a_look(&b), 1);
-	/* The child has made another one, with the number and all pointers. */
-	put_str(&b, QUALNAME, "Klass.hop", 3333);
-	b.seen = &child;
-	expect(&b, "Klass.hop", 41);
-	assert_int_equal(ranges_of_a_look(&b), 1);
-	put_str(&b, QUALNAME, "Klass.run", 2222);
-	b.seen = &parent;
-	expect(&b, "Klass.run", 41);
-	vec_free(&parent);
-	vec_free(&child);
-	teardown(&b);
-}
-
-static void looks_at_names_where_numbers_tell_nothing(void **state)
-{
-	static const struct {
-		unsigned minor;
-		bool free_threaded;
-		uint32_t version;
-	} none[] = { { 11, false, 7 },
-		     { 13, true, 7 },
-		     { 15, false, 7 },
-		     { 13, false, 0 } };
-	struct codeseen seen = { 0 };
-	struct bench b;
-
-	(void)state;
-	for (size_t i = 0; i < sizeof(none) / sizeof(*none); i++) {
-		setup(&b, none[i].minor, none[i].free_threaded);
-		put_version(&b, none[i].version);
-		b.seen = &seen;
-		expect(&b, "Klass.run", 41);
-		assert_true(ranges_of_a_look(&b) > 1);
-		put_str(&b, QUALNAME, "Klass.hop", 3333);
-		expect(&b, "Klass.hop", 41);
-		seen.n = 0;
-		teardown(&b);
-	}
-	vec_free(&seen);
-}
-
 static void forgets_when_addresses_never_come_back(void **state)
 {
 	struct churn churn = { 0 };
@@ -580,8 +352,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(names_function_file_and_line_in_every_version),
-		cmocka_unit_test(names_function_file_and_line_in_2_7),
 		cmocka_unit_test(shows_a_function_whose_name_is_empty),
+		cmocka_unit_test(names_function_file_and_line_in_2_7),
 		cmocka_unit_test(
 			reads_lines_anew_when_only_the_bytecode_is_another),
 		cmocka_unit_test(checks_known_code_in_one_call),
@@ -593,9 +365,6 @@ int main(void)
 		cmocka_unit_test(
 			reads_strings_and_tables_longer_than_their_beginnings),
 		cmocka_unit_test(hides_the_frame_between_a_class_and_its_init),
-		cmocka_unit_test(knows_code_by_its_number_within_a_process),
-		cmocka_unit_test(knows_code_by_no_number_of_another_process),
-		cmocka_unit_test(looks_at_names_where_numbers_tell_nothing),
 		cmocka_unit_test(forgets_when_addresses_never_come_back),
 	};
 

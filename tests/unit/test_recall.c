@@ -5,87 +5,18 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
-#include <string.h>
+#include "codetest.h"
 
-#include "base/outcome.h"
-#include "fakemem.h"
-#include "python/code.h"
-
-#define TYPE 0x7f0000010000u
-#define TYPE_NAME 0x7f0000011000u
-#define CODE 0x7f0000020000u
-#define FILE_NAME 0x7f0000030000u
-#define NAME 0x7f0000031000u
-#define QUALNAME 0x7f0000032000u
-#define TABLE 0x7f0000040000u
-
-#define NO_HASH (-1)
-
-struct bench {
-	struct fakemem fm;
-	struct mem mem;
-	const struct layout *layout;
-	struct strtab *strings;
-	struct codecache *cache;
-	struct codeseen seen;
-};
-
-static void put_str(struct bench *b, uint64_t at, const char *text,
-		    int64_t hash)
-{
-	const struct layout *l = b->layout;
-
-	fakemem_zero(&b->fm, at, l->str.ascii_data);
-	fakemem_put_u64(&b->fm, at + l->str.length, strlen(text));
-	fakemem_put_u64(&b->fm, at + l->str.hash, (uint64_t)hash);
-	fakemem_put_u32(&b->fm, at + l->str.state,
-			1u << l->str.kind_shift | 1u << l->str.compact_shift |
-				1u << l->str.ascii_shift);
-	fakemem_put(&b->fm, at + l->str.ascii_data, text, strlen(text));
-}
-
-/* From 3.12 each object has a number of its own. */
-static void put_version(struct bench *b, uint32_t version)
+/* A function, called run, whatever it is called by. */
+static void begin(struct bench *b, unsigned minor)
 {
 	struct codeplan plan;
 
-	if (codecache_plan(b->layout, &plan) && plan.version)
-		fakemem_put_u32(&b->fm, CODE + plan.version, version);
-}
-
-/* A function, called run, of /srv/app.py. */
-static void setup(struct bench *b, unsigned minor)
-{
-	const struct layout *l = fakemem_row(minor, false);
-
-	*b = (struct bench){ .layout = l, .strings = strtab_new() };
-	b->cache = codecache_new(b->strings);
-	assert_non_null(b->cache);
-	b->mem = fakemem_mem(&b->fm);
-	fakemem_zero(&b->fm, TYPE, 64);
-	fakemem_put_u64(&b->fm, TYPE + l->object.type_name, TYPE_NAME);
-	fakemem_put(&b->fm, TYPE_NAME, "code", 5);
-	put_str(b, FILE_NAME, "/srv/app.py", NO_HASH);
-	put_str(b, NAME, "run", 1111);
+	setup(b, minor, false);
 	put_str(b, QUALNAME, "run", 1111);
-	fakemem_zero(&b->fm, TABLE, l->object.bytes_data);
-	fakemem_zero(&b->fm, CODE, l->code.size);
-	fakemem_put_u64(&b->fm, CODE + l->object.type, TYPE);
-	fakemem_put_u64(&b->fm, CODE + l->code.filename, FILE_NAME);
-	fakemem_put_u64(&b->fm, CODE + l->code.name, NAME);
-	if (l->code.qualname != LAYOUT_NONE)
-		fakemem_put_u64(&b->fm, CODE + l->code.qualname, QUALNAME);
-	fakemem_put_u32(&b->fm, CODE + l->code.firstlineno, 40);
-	fakemem_put_u64(&b->fm, CODE + l->code.linetable, TABLE);
-	put_version(b, 7);
-}
-
-static void teardown(struct bench *b)
-{
-	codecache_free(b->cache);
-	vec_free(&b->seen);
-	strtab_free(b->strings);
-	fakemem_free(&b->fm);
+	/* From 3.12 each object has a number of its own. */
+	if (codecache_plan(b->layout, &plan) && plan.version)
+		put_version(b, 7);
 }
 
 /* Another function takes the place of the first one: all addresses are the same. */
@@ -138,11 +69,11 @@ static int recall(struct bench *b, uint64_t check, uint32_t *ret_id)
 	struct rawframe raw = { .code = CODE };
 
 	b->fm.calls = 0;
-	return codecache_recall(b->cache, &b->seen, &b->mem, b->layout, &raw,
+	return codecache_recall(b->cache, &b->own, &b->mem, b->layout, &raw,
 				&check, 1, ret_id);
 }
 
-static void expect(struct bench *b, uint64_t check, const char *function)
+static void expect_named(struct bench *b, uint64_t check, const char *function)
 {
 	struct rawframe raw = { .code = CODE };
 	struct frame frame;
@@ -161,8 +92,8 @@ static void names_an_object_that_it_reads_afterwards(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(minors) / sizeof(*minors); i++) {
-		setup(&b, minors[i]);
-		expect(&b, number_now(&b), "run");
+		begin(&b, minors[i]);
+		expect_named(&b, number_now(&b), "run");
 		teardown(&b);
 	}
 }
@@ -173,10 +104,10 @@ static void knows_an_object_again_without_a_read(void **state)
 	uint64_t check;
 
 	(void)state;
-	setup(&b, 11);
+	begin(&b, 11);
 	check = number_now(&b);
-	expect(&b, check, "run");
-	expect(&b, check, "run");
+	expect_named(&b, check, "run");
+	expect_named(&b, check, "run");
 	assert_int_equal(b.fm.calls, 0);
 	teardown(&b);
 }
@@ -187,11 +118,11 @@ static void names_a_known_object_though_its_place_is_used_again(void **state)
 	uint64_t check;
 
 	(void)state;
-	setup(&b, 11);
+	begin(&b, 11);
 	check = number_now(&b);
-	expect(&b, check, "run");
+	expect_named(&b, check, "run");
 	replace(&b, "fly", 2222);
-	expect(&b, check, "run");
+	expect_named(&b, check, "run");
 	teardown(&b);
 }
 
@@ -202,14 +133,14 @@ static void gives_an_object_that_was_replaced_no_name(void **state)
 	uint32_t id;
 
 	(void)state;
-	setup(&b, 11);
+	begin(&b, 11);
 	check = number_now(&b);
 	replace(&b, "fly", 2222);
 	assert_int_equal(recall(&b, check, &id), 0);
 	assert_int_equal(id, CODE_UNKNOWN);
-	expect(&b, check, "[freed function]");
+	expect_named(&b, check, "[freed function]");
 	/* The new one has its own. */
-	expect(&b, number_now(&b), "fly");
+	expect_named(&b, number_now(&b), "fly");
 	teardown(&b);
 }
 
@@ -220,20 +151,20 @@ static void asks_again_in_a_process_that_counts_by_itself(void **state)
 	uint32_t id;
 
 	(void)state;
-	setup(&b, 12);
-	expect(&b, 7, "run");
-	expect(&b, 7, "run");
+	begin(&b, 12);
+	expect_named(&b, 7, "run");
+	expect_named(&b, 7, "run");
 	assert_int_equal(b.fm.calls, 0);
 	/* The child has made another function at that place, with that number. */
-	parent = b.seen;
-	b.seen = (struct codeseen){ 0 };
+	parent = b.own;
+	b.own = (struct codeseen){ 0 };
 	replace(&b, "fly", 2222);
-	expect(&b, 7, "fly");
+	expect_named(&b, 7, "fly");
 	/* And it is still the parent's that was checked there. */
-	vec_free(&b.seen);
-	b.seen = parent;
+	vec_free(&b.own);
+	b.own = parent;
 	replace(&b, "run", 1111);
-	expect(&b, 7, "run");
+	expect_named(&b, 7, "run");
 	put_version(&b, 8);
 	assert_int_equal(recall(&b, 9, &id), 0);
 	assert_int_equal(id, CODE_UNKNOWN);
@@ -248,8 +179,8 @@ static void knows_an_object_of_a_forked_process_that_has_ended(void **state)
 	uint32_t id;
 
 	(void)state;
-	setup(&b, 12);
-	expect(&b, 7, "run");
+	begin(&b, 12);
+	expect_named(&b, 7, "run");
 	check = number_of(&b, true);
 	b.fm.fail = OUT_GONE;
 	assert_int_equal(codecache_recall(b.cache, NULL, &b.mem, b.layout, &raw,
@@ -276,7 +207,7 @@ static void names_nothing_once_the_numbers_have_gone_round(void **state)
 	uint32_t id;
 
 	(void)state;
-	setup(&b, 13);
+	begin(&b, 13);
 	put_version(&b, 0);
 	assert_int_equal(recall(&b, 0, &id), 0);
 	assert_int_equal(id, CODE_UNKNOWN);
@@ -290,7 +221,7 @@ static void tells_files_apart_that_have_no_hash(void **state)
 	uint32_t id;
 
 	(void)state;
-	setup(&b, 11);
+	begin(&b, 11);
 	check = number_now(&b);
 	put_str(&b, FILE_NAME, "/srv/app.pi", NO_HASH);
 	assert_int_equal(recall(&b, check, &id), 0);
@@ -322,12 +253,12 @@ static void believes_no_mixture_of_two_objects(void **state)
 		uint64_t check;
 		uint32_t id;
 
-		setup(&b, 11);
+		begin(&b, 11);
 		check = number_now(&b);
 		b.fm.calls = 0;
 		b.fm.hook = change;
 		b.fm.hook_arg = &c;
-		assert_int_equal(codecache_recall(b.cache, &b.seen, &b.mem,
+		assert_int_equal(codecache_recall(b.cache, &b.own, &b.mem,
 						  b.layout, &raw, &check, 1,
 						  &id),
 				 0);
@@ -349,15 +280,15 @@ static void says_when_the_process_has_gone(void **state)
 	uint32_t id;
 
 	(void)state;
-	setup(&b, 12);
+	begin(&b, 12);
 	check = number_now(&b);
 	b.fm.fail = OUT_GONE;
 	assert_int_equal(recall(&b, check, &id), OUT_GONE);
 	/* What is known needs no process. */
 	b.fm.fail = 0;
-	expect(&b, check, "run");
+	expect_named(&b, check, "run");
 	b.fm.fail = OUT_GONE;
-	expect(&b, check, "run");
+	expect_named(&b, check, "run");
 	teardown(&b);
 }
 

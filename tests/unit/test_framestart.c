@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include "frametest.h"
+
+#define STACK 0x7ffd00001000
+
+/* The cframe below the newest one, and its newest frame. */
+static void set_below(struct bench *b, uint64_t leaf)
+{
+	uint64_t below = CFRAME + 32;
+
+	fakemem_put_u64(&b->fm, CFRAME + b->layout->cframe.previous, below);
+	fakemem_put_u64(&b->fm, below + b->layout->cframe.current, leaf);
+}
+
+/* The frame at @addr is the one by which an evaluation was entered. */
+static void set_entry(struct bench *b, uint64_t addr)
+{
+	if (b->layout->frame.is_entry != LAYOUT_NONE)
+		fakemem_put_u8(&b->fm, addr + b->layout->frame.is_entry, 1);
+	else
+		set_owner(b, addr, SHIM_OWNER);
+}
+
+/*
+ * Two evaluations: inner (HEAP, entered by HEAP + 512) was called by outer
+ * (HEAP + 1024, entered by HEAP + 1536).
+ */
+static void put_two_evaluations(struct bench *b)
+{
+	put_frame(b, HEAP, HEAP + 512, CODE, 6);
+	put_frame(b, HEAP + 512, HEAP + 1024, CODE + 512, 0);
+	set_entry(b, HEAP + 512);
+	put_frame(b, HEAP + 1024, HEAP + 1536, CODE + 1024, 0);
+	put_frame(b, HEAP + 1536, 0, CODE + 1536, 0);
+	set_entry(b, HEAP + 1536);
+	set_leaf(b, HEAP);
+	set_below(b, HEAP + 1024);
+}
+
+static void walks_through_evaluations_within_evaluations(void **state)
+{
+	(void)state;
+	for (unsigned minor = 11; minor <= 12; minor++) {
+		struct bench b;
+
+		setup(&b, minor, false);
+		put_two_evaluations(&b);
+		(void)walk_both(&b);
+		/* From 3.12 on the entries are frames of their own. */
+		assert_int_equal(b.n, minor == 11 ? 4 : 2);
+		assert_int_equal(got[0].code, CODE);
+		teardown(&b);
+	}
+}
+
+/* Its cframe is the newest, and has what another evaluation left there. */
+static void shows_the_caller_of_an_evaluation_that_has_not_begun(void **state)
+{
+	(void)state;
+	for (unsigned minor = 11; minor <= 12; minor++) {
+		struct bench b;
+
+		setup(&b, minor, false);
+		put_two_evaluations(&b);
+		/* A generator that ran here before, and belongs to nobody now. */
+		put_frame(&b, HEAP + 2048, HEAP + 2560, CODE + 2048, 0);
+		put_frame(&b, HEAP + 2560, 0, CODE + 2560, 0);
+		set_entry(&b, HEAP + 2560);
+		set_leaf(&b, HEAP + 2048);
+		(void)walk_both(&b);
+		assert_int_equal(got[0].code, CODE + 1024);
+		assert_int_equal(b.n, minor == 11 ? 2 : 1);
+		teardown(&b);
+	}
+}
+
+static void shows_the_caller_whatever_was_left_in_a_new_cframe(void **state)
+{
+	static const uint64_t left[] = { 0, 3, 0xdead0000, HEAP + 2048 };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(left) / sizeof(*left); i++) {
+		struct bench b;
+
+		setup(&b, 11, false);
+		put_two_evaluations(&b);
+		/* A frame without an entry below it, and without a code. */
+		put_frame(&b, HEAP + 2048, 0, i % 2 ? 0 : CODE, 0);
+		set_leaf(&b, left[i]);
+		(void)walk_both(&b);
+		assert_int_equal(b.n, 2);
+		assert_int_equal(got[0].code, CODE + 1024);
+		teardown(&b);
+	}
+}
+
+/* The thread points to it already, and it to nothing: it lies on the C stack. */
+static void drops_the_stack_while_a_cframe_is_not_filled_in(void **state)
+{
+	(void)state;
+	for (unsigned minor = 11; minor <= 12; minor++) {
+		struct bench b;
+		size_t n = 0;
+
+		setup(&b, minor, false);
+		put_two_evaluations(&b);
+		put_frame(&b, HEAP + 2048, 0, CODE, 0);
+		set_entry(&b, HEAP + 2048);
+		fakemem_zero(&b.fm, STACK, 64);
+		fakemem_put_u64(&b.fm, STACK + b.layout->cframe.current,
+				HEAP + 2048);
+		fakemem_put_u64(&b.fm, TSTATE + b.layout->thread.frame, STACK);
+		assert_int_equal(
+			frame_walk(&b.mem, b.layout, TSTATE, got, MAX, &n),
+			OUT_TORN);
+		teardown(&b);
+	}
+}
+
+static void shows_nothing_before_the_first_evaluation(void **state)
+{
+	struct bench b;
+
+	(void)state;
+	setup(&b, 11, false);
+	put_two_evaluations(&b);
+	set_leaf(&b, 0xdead0000);
+	set_below(&b, 0);
+	(void)walk_both(&b);
+	assert_int_equal(b.n, 0);
+	teardown(&b);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(walks_through_evaluations_within_evaluations),
+		cmocka_unit_test(
+			shows_the_caller_of_an_evaluation_that_has_not_begun),
+		cmocka_unit_test(
+			shows_the_caller_whatever_was_left_in_a_new_cframe),
+		cmocka_unit_test(
+			drops_the_stack_while_a_cframe_is_not_filled_in),
+		cmocka_unit_test(shows_nothing_before_the_first_evaluation),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
