@@ -123,7 +123,7 @@ int runtime_gil_futexes(const struct mem *mem, const struct runtime *rt,
 		return OUT_OK;
 	if (layout->interp.gil != LAYOUT_NONE) {
 		r = mem_read_u64(mem, interp + layout->interp.gil, &gil);
-		if (r == 0 && gil) {
+		if (r == 0 && gil && gil < UINT64_MAX - GIL_SIZE) {
 			*ret_start = gil;
 			*ret_end = gil + GIL_SIZE;
 		}

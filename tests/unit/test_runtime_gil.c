@@ -117,6 +117,26 @@ static void knows_no_turn_without_a_gil_of_its_own(void **state)
 			 OUT_UNKNOWN);
 }
 
+static void knows_where_the_lock_is_waited_for(void **state)
+{
+	struct target *t = *state;
+	uint64_t start = 77, stop = 77;
+
+	fakemem_put_u64(&t->fm, MAIN + 384, GIL);
+	assert_int_equal(
+		runtime_gil_futexes(&t->mem, &t->rt, MAIN, &start, &stop),
+		OUT_OK);
+	assert_int_equal(start, GIL);
+	assert_in_range(stop, GIL + 64, GIL + 4096);
+	/* Where nothing can be: the end would come before the start. */
+	fakemem_put_u64(&t->fm, MAIN + 384, UINT64_MAX - 15);
+	assert_int_equal(
+		runtime_gil_futexes(&t->mem, &t->rt, MAIN, &start, &stop),
+		OUT_OK);
+	assert_int_equal(start, 0);
+	assert_int_equal(stop, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -126,6 +146,7 @@ int main(void)
 		WITH_TARGET(knows_no_holder_without_a_gil),
 		WITH_TARGET(tells_whose_turn_it_is_in_one_call),
 		WITH_TARGET(knows_no_turn_without_a_gil_of_its_own),
+		WITH_TARGET(knows_where_the_lock_is_waited_for),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
