@@ -9,40 +9,14 @@
 #include <string.h>
 
 #include "base/outcome.h"
+#include "fuzzmem.h"
 #include "python/code.h"
 #include "python/frame.h"
 
 #define BASE 0x1000u
 #define MAX 64
 
-struct bytes {
-	const uint8_t *at;
-	size_t len;
-};
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static int bytes_readv(void *ctx, struct mem_range *ranges, size_t n)
-{
-	const struct bytes *bytes = ctx;
-	int r = 0;
-
-	for (size_t i = 0; i < n; i++) {
-		uint64_t from = ranges[i].addr - BASE;
-		size_t len = ranges[i].len;
-
-		ranges[i].got = 0;
-		if (ranges[i].addr >= BASE && from < bytes->len) {
-			size_t left = bytes->len - (size_t)from;
-
-			ranges[i].got = len < left ? len : left;
-			memcpy(ranges[i].buf, bytes->at + from, ranges[i].got);
-		}
-		if (ranges[i].got < len)
-			r = OUT_TORN;
-	}
-	return r;
-}
 
 static const struct layout *choose(uint8_t byte)
 {
@@ -88,8 +62,8 @@ static void walk(const struct mem *mem, const struct layout *layout,
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct bytes bytes;
-	struct mem mem = { .readv = bytes_readv, .ctx = &bytes };
+	struct fuzzmem bytes;
+	const struct mem mem = fuzzmem_mem(&bytes);
 	struct rawframe frames[MAX];
 	uint32_t ids[MAX];
 	struct strtab *strings;
@@ -100,7 +74,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (size < 8)
 		return 0;
-	bytes = (struct bytes){ .at = data + 8, .len = size - 8 };
+	bytes = (struct fuzzmem){ .base = BASE,
+				  .at = data + 8,
+				  .len = size - 8 };
 	layout = choose(data[0]);
 	if (!layout)
 		return 0;

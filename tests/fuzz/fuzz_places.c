@@ -8,40 +8,14 @@
 #include <string.h>
 
 #include "base/outcome.h"
+#include "fuzzmem.h"
 #include "linux/elfmem.h"
 #include "python/runtime.h"
 #include "python/search.h"
 
 #define BASE 0x10000u
 
-struct bytes {
-	const uint8_t *at;
-	size_t len;
-};
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static int bytes_readv(void *ctx, struct mem_range *ranges, size_t n)
-{
-	const struct bytes *bytes = ctx;
-	int r = 0;
-
-	for (size_t i = 0; i < n; i++) {
-		uint64_t from = ranges[i].addr - BASE;
-		size_t len = ranges[i].len;
-
-		ranges[i].got = 0;
-		if (ranges[i].addr >= BASE && from < bytes->len) {
-			size_t left = bytes->len - (size_t)from;
-
-			ranges[i].got = len < left ? len : left;
-			memcpy(ranges[i].buf, bytes->at + from, ranges[i].got);
-		}
-		if (ranges[i].got < len)
-			r = OUT_TORN;
-	}
-	return r;
-}
 
 static void on_name(void *ctx, const char *name)
 {
@@ -80,8 +54,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static const pid_t tids[] = { 1, 2, 77 };
 	static const uint64_t pthreads[] = { BASE, BASE + 64 };
-	struct bytes bytes = { .at = data, .len = size };
-	struct mem mem = { .readv = bytes_readv, .ctx = &bytes };
+	struct fuzzmem bytes = { .base = BASE, .at = data, .len = size };
+	const struct mem mem = fuzzmem_mem(&bytes);
 	struct elf_symbol symbols[] = { { .name = "_PyRuntime" },
 					{ .name = "Py_Version" } };
 	struct elf_summary summary;
