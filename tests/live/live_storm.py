@@ -6,14 +6,15 @@ import os
 import signal
 import subprocess
 import tempfile
-import time
 
 import fflive
+import ffworkers
 from fflive import expect
 from live_sources import need
 
 SECONDS = 10 if fflive.LONG else 4
 CHILDREN = 60
+TOGETHER = 8
 
 
 def build(directory):
@@ -83,9 +84,53 @@ def what_was_dropped_is_noticed_and_made_good():
     expect(len(seen - pids) == 1, "strangers: %s", seen - pids)
 
 
-def wait_for_children(run, count):
-    fflive.wait_until(lambda: len(fflive.read_truth(run.path("truth"))) >= count,
-                      30, "the end of %d children" % count)
+def storms_begin(storm, seconds):
+    """One on each CPU, as each has a buffer of its own."""
+    return [fflive.spawn(["taskset", "-c", str(cpu), storm, str(seconds)],
+                         stdout=subprocess.PIPE)
+            for cpu in os.sched_getaffinity(0)]
+
+
+def storms_end(storms):
+    for one in storms:
+        one.communicate()
+        expect(one.returncode == 0, "a storm failed: %s", one.returncode)
+
+
+def generation(run, number):
+    """The pids of those who were born together, when all are there."""
+    def born():
+        return {fact["pid"] for fact in fflive.read_truth(run.path("truth"))
+                if fact.get("generation") == number}
+    fflive.wait_until(lambda: len(born()) == TOGETHER, 60,
+                      "%d children of generation %d" % (TOGETHER, number))
+    return born()
+
+
+def replace(run):
+    run.process.stdin.write(b".")
+    run.process.stdin.flush()
+
+
+def taken_in(run, pids):
+    fflive.wait_until(lambda: pids <= ffworkers.watched(run), 60,
+                      "the run takes in %s" % sorted(pids))
+
+
+def stand_in_a_storm(run, storm):
+    """Stopped, with the buffers full: then one generation follows the other, and lives
+    on. Returns both."""
+    old = generation(run, 0)
+    taken_in(run, old)
+    run.signal(signal.SIGSTOP)
+    storms_end(storms_begin(storm, 1))
+    replace(run)
+    new = generation(run, 1)
+    storms = storms_begin(storm, 2)
+    run.signal(signal.SIGCONT)
+    taken_in(run, new)
+    storms_end(storms)
+    return old, new
 
 
 def what_came_while_we_stood_is_found(source):
@@ -93,41 +138,29 @@ def what_came_while_we_stood_is_found(source):
     the buffers is lost, it is noticed, and who was born meanwhile is found."""
     def test():
         need(source)
+        # Stopped while it holds a thread, it would hold it for as long.
+        run = fflive.start(["--events=" + source, "--event-buffer=16k",
+                            "--nonblocking"],
+                           [fflive.newest(), fflive.program("generations.py"),
+                            TOGETHER], stdin=subprocess.PIPE)
         with tempfile.TemporaryDirectory() as directory:
-            storm = build(directory)
-            # Stopped while it holds a thread, it would hold it for as long.
-            run = fflive.start(["--events=" + source, "--event-buffer=16k",
-                                "--nonblocking"],
-                               [fflive.newest(),
-                                fflive.program("short_children.py"), 24, 1.2, 8,
-                                0])
-            wait_for_children(run, 1)
-            time.sleep(.3)
-            run.signal(signal.SIGSTOP)
-            storms = [fflive.spawn([storm, "4"], stdout=subprocess.PIPE)
-                      for _ in range(os.cpu_count() or 1)]
-            # In their places others are born, in the storm.
-            wait_for_children(run, 16)
-            time.sleep(.5)
-            run.signal(signal.SIGCONT)
-            run.wait()
-            for one in storms:
-                one.communicate()
-        fflive.check_run(run)
+            old, new = stand_in_a_storm(run, build(directory))
+        run.process.stdin.close()
+        fflive.check_run(run.wait())
         expect(run.stats["events"] == source, "events: %s", run.stats["events"])
         expect(run.stats["events_lost"] > 0 and run.stats["rescans"] > 0 and
                run.stats["listener"]["dropped"] > 0, "nothing was lost: %s",
                run.stats["listener"])
-        pids = {span["pid"] for span in run.spans("tiny")}
         seen = {one["pid"] for one in run.stats["members"]}
-        expect(len(pids) == 24 and pids <= seen and len(seen) == 25,
-               "not accounted for: %s; strangers: %s", pids - seen,
-               len(seen - pids))
+        expect(old | new <= seen and len(seen) == 2 * TOGETHER + 1,
+               "not accounted for: %s; strangers: %s", (old | new) - seen,
+               len(seen - old - new))
         print("  %s: %d events dropped, %d found late"
               % (source, run.stats["listener"]["dropped"],
                  run.stats["found_late"]))
-        expect(run.stats["found_late"] > 0, "nobody was found late")
-        for pid in pids:
+        expect(run.stats["found_late"] == TOGETHER, "%d were found late, of %d",
+               run.stats["found_late"], TOGETHER)
+        for pid in old | new:
             expect(run.member(pid)["status"] == 0, "%s", run.member(pid))
     test.__name__ = source + ": what came while we stood is found"
     return test
