@@ -308,7 +308,7 @@ void process_judge_late(struct forkflame *ff, struct process *p)
 	if (ff->oncpu)
 		rec = oncpu_find(ff->oncpu, p->pid);
 	if (rec && rec->pid == p->pid && rec->first_ns >= p->born_ns) {
-		used_ns = rec->cpu_ns;
+		used_ns = nsec_since(rec->cpu_ns, rec->image_cpu_ns);
 		len = snprintf(name, sizeof(name), "[%s]", rec->comm);
 		if (!image->command && rec->comm[0] && len > 0)
 			image->command =

@@ -241,9 +241,10 @@ void thread_end(struct forkflame *ff, struct thread *t, uint64_t end_ns)
 	record_thread_end(ff, t, end_ns);
 	/*
 	 * One that lives on (after an exec, or outside of Python) may be on a CPU,
-	 * which nothing but its record tells.
+	 * which nothing but its record tells. A leader's also tells what an image was
+	 * that had ended before it could be looked at.
 	 */
-	if (ff->oncpu && gone)
+	if (ff->oncpu && gone && (t->tid != p->pid || p->left))
 		oncpu_forget(ff->oncpu, t->tid, clock_now());
 	/* Its number may be another's by now. */
 	if (map_get(&ff->threads, (uint64_t)t->tid, &at) &&

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/map.h"
+#include "base/nsec.h"
 #include "base/vec.h"
 #include "linux/perfwatch.h"
 
@@ -215,6 +216,15 @@ static void switched_out(struct oncpu_thread *t, struct cpu *cpu,
 	t->last_ns = record->time_ns;
 }
 
+static void execd(struct oncpu_thread *t, const struct cpu *cpu,
+		  const struct perf_record *record)
+{
+	memcpy(t->comm, record->comm, sizeof(t->comm));
+	t->image_cpu_ns = t->cpu_ns;
+	if (cpu->tid == t->tid)
+		t->image_cpu_ns += nsec_since(record->time_ns, cpu->in_ns);
+}
+
 void oncpu_feed(struct oncpu *o, const struct perf_record *record)
 {
 	struct oncpu_thread *t;
@@ -239,7 +249,7 @@ void oncpu_feed(struct oncpu *o, const struct perf_record *record)
 		return;
 	}
 	if (record->kind == PERF_EXEC) {
-		memcpy(t->comm, record->comm, sizeof(t->comm));
+		execd(t, cpu, record);
 		return;
 	}
 	t->records++;

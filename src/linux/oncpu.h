@@ -35,11 +35,12 @@ struct oncpu_thread {
 	uint64_t woke_ns;  /* the first switch-in after oncpu_seen; 0: none */
 	uint64_t cpu_ns;   /* time on CPUs, of intervals that have ended */
 	uint64_t in_ns;    /* begin of the present one */
-	uint64_t records;  /* how many: equal counts, no switch in between */
-	char comm[16];     /* of its newest image; "" not told */
-	uint32_t cpu;      /* where it is, or was last */
-	bool on;           /* newest record: switched in */
-	bool away;         /* newest record: pushed off, it could run */
+	uint64_t image_cpu_ns; /* what of cpu_ns is older than its newest image */
+	uint64_t records; /* how many: equal counts, no switch in between */
+	char comm[16];    /* of its newest image; "" not told */
+	uint32_t cpu;     /* where it is, or was last */
+	bool on;          /* newest record: switched in */
+	bool away;        /* newest record: pushed off, it could run */
 	bool slept;   /* it has left a CPU of its own will, since oncpu_seen */
 	bool known;   /* no record was lost since the newest one */
 	bool touched; /* in the list of oncpu_next */

@@ -100,6 +100,28 @@ def watched(run):
     return pids
 
 
+def wait_for_taking_in(run, pids):
+    fflive.wait_until(lambda: pids <= watched(run), 60,
+                      "the run takes in %s" % sorted(pids))
+
+
+# programs/generations.py, whose standard input is a pipe of ours
+
+def generation(run, number, size):
+    """The pids of those who were born together, when all are there."""
+    def born():
+        return {fact["pid"] for fact in fflive.read_truth(run.path("truth"))
+                if fact.get("generation") == number}
+    fflive.wait_until(lambda: len(born()) == size, 60,
+                      "%d children of generation %d" % (size, number))
+    return born()
+
+
+def replace(run):
+    run.process.stdin.write(b".")
+    run.process.stdin.flush()
+
+
 # Servers of the web
 
 def free_port():

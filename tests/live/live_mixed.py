@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Processes that are not Python are counted by name, cheaply and quietly."""
+import signal
 import subprocess
 
 import fflive
+import ffworkers
 from fflive import expect
 
 SECONDS = 1
@@ -58,6 +60,27 @@ def another_program_costs_less_than_a_millisecond():
            "Python", each)
 
 
+def program_that_ended_before_a_look_is_known_by_its_name():
+    """The profiler stands while children of a Python become other programs, end and
+    are reaped: what the kernel noted of them is all there is."""
+    run = fflive.start(["--nonblocking"],
+                       [fflive.newest(), fflive.program("generations.py"), 8,
+                        "/bin/true"], stdin=subprocess.PIPE)
+    gone = ffworkers.generation(run, 0, 8)
+    ffworkers.wait_for_taking_in(run, gone)
+    run.signal(signal.SIGSTOP)
+    ffworkers.replace(run)
+    ffworkers.generation(run, 1, 8)
+    run.signal(signal.SIGCONT)
+    run.process.stdin.close()
+    fflive.check_run(run.wait())
+    if run.stats["oncpu"] != "switches":
+        raise fflive.Skip("no switch records: %s" % run.stats["oncpu_reason"])
+    for pid in gone:
+        name = run.member(pid)["images"][-1]["command"]
+        expect(name == "[true]", "a `true` that was not seen: %s", run.member(pid))
+
+
 def process_that_is_not_python_is_refused_by_name():
     sleeper = fflive.spawn(["sleep", "20"])
     run = fflive.run(["-p", sleeper.pid, "-d", 1])
@@ -77,5 +100,6 @@ def command_that_is_not_python_is_named():
 if __name__ == "__main__":
     fflive.main([mixed_tree_is_profiled_where_it_is_python],
                 [another_program_costs_less_than_a_millisecond,
+                 program_that_ended_before_a_look_is_known_by_its_name,
                  process_that_is_not_python_is_refused_by_name,
                  command_that_is_not_python_is_named])

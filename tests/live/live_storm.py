@@ -97,38 +97,18 @@ def storms_end(storms):
         expect(one.returncode == 0, "a storm failed: %s", one.returncode)
 
 
-def generation(run, number):
-    """The pids of those who were born together, when all are there."""
-    def born():
-        return {fact["pid"] for fact in fflive.read_truth(run.path("truth"))
-                if fact.get("generation") == number}
-    fflive.wait_until(lambda: len(born()) == TOGETHER, 60,
-                      "%d children of generation %d" % (TOGETHER, number))
-    return born()
-
-
-def replace(run):
-    run.process.stdin.write(b".")
-    run.process.stdin.flush()
-
-
-def taken_in(run, pids):
-    fflive.wait_until(lambda: pids <= ffworkers.watched(run), 60,
-                      "the run takes in %s" % sorted(pids))
-
-
 def stand_in_a_storm(run, storm):
     """Stopped, with the buffers full: then one generation follows the other, and lives
     on. Returns both."""
-    old = generation(run, 0)
-    taken_in(run, old)
+    old = ffworkers.generation(run, 0, TOGETHER)
+    ffworkers.wait_for_taking_in(run, old)
     run.signal(signal.SIGSTOP)
     storms_end(storms_begin(storm, 1))
-    replace(run)
-    new = generation(run, 1)
+    ffworkers.replace(run)
+    new = ffworkers.generation(run, 1, TOGETHER)
     storms = storms_begin(storm, 2)
     run.signal(signal.SIGCONT)
-    taken_in(run, new)
+    ffworkers.wait_for_taking_in(run, new)
     storms_end(storms)
     return old, new
 

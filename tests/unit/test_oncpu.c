@@ -272,6 +272,27 @@ static void names_new_images(void **state)
 	oncpu_close(o);
 }
 
+static void knows_what_was_used_before_the_newest_image(void **state)
+{
+	struct perf_record exec = { .kind = PERF_EXEC,
+				    .pid = 7,
+				    .tid = 7,
+				    .time_ns = 240,
+				    .comm = "true" };
+	struct oncpu *o = oncpu_new();
+
+	(void)state;
+	feed(o, PERF_SWITCH_IN, 7, 0, 100);
+	assert_int_equal(oncpu_find(o, 7)->image_cpu_ns, 0);
+	feed(o, PERF_SWITCH_AWAY, 7, 0, 150);
+	feed(o, PERF_SWITCH_IN, 7, 0, 200);
+	oncpu_feed(o, &exec);
+	feed(o, PERF_SWITCH_OUT, 7, 0, 300);
+	assert_int_equal(oncpu_find(o, 7)->cpu_ns, 150);
+	assert_int_equal(oncpu_find(o, 7)->image_cpu_ns, 90);
+	oncpu_close(o);
+}
+
 static void tells_who_took_another_name(void **state)
 {
 	struct perf_record record = { .kind = PERF_NAME, .pid = 30, .tid = 31 };
@@ -367,6 +388,7 @@ int main(void)
 		cmocka_unit_test(keeps_its_table_small),
 		cmocka_unit_test(decodes_switches),
 		cmocka_unit_test(names_new_images),
+		cmocka_unit_test(knows_what_was_used_before_the_newest_image),
 		cmocka_unit_test(tells_who_took_another_name),
 		cmocka_unit_test(refuses_records_of_other_kinds_and_sizes),
 		cmocka_unit_test(reads_a_ring_that_wraps),

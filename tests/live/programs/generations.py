@@ -1,16 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""generations.py N: N children, who wait. A byte on standard input ends them and
-makes N others, who replace them; the end of the input ends all."""
+"""generations.py N [PROGRAM]: N children, who wait. A byte on standard input ends them
+and makes N others, who replace them; the end of the input ends all. With PROGRAM
+each becomes that at its end."""
 import os
 import sys
 
 from truth import note
 
-N = int(sys.argv[1])
+N, PROGRAM = int(sys.argv[1]), sys.argv[2:]
 
 
 def wait_for_the_end(fd):
     os.read(fd, 1)
+    if PROGRAM:
+        os.execv(PROGRAM[0], PROGRAM)
     os._exit(0)
 
 
