@@ -16,8 +16,12 @@
 /* How long the tree remembers one that has left: news of it may be under way. */
 #define FORGET_WAIT_NS NSEC_PER_SEC
 
-/* An EXEC that was heard too early is tried again so often, for so long. */
+/*
+ * An EXEC that was heard too early is tried again after this time at first, then after
+ * a part of the time that it has taken, for so long: it may wait for a CPU.
+ */
 #define EXEC_STEP_NS (300 * NSEC_PER_USEC)
+#define EXEC_STEP_SHARE 2
 #define EXEC_WAIT_NS (2 * NSEC_PER_SEC)
 
 struct process *process_at(const struct forkflame *ff, uint32_t serial)
@@ -320,10 +324,10 @@ static bool is_in_exec(struct forkflame *ff, const struct process *p)
 /* Later, unless it has waited for as long as no exec takes. */
 static bool put_off(struct forkflame *ff, struct process *p, uint64_t now_ns)
 {
-	struct todo todo = { .at_ns = now_ns + EXEC_STEP_NS,
-			     .serial = p->serial,
-			     .kind = TODO_EXEC };
+	struct todo todo = { .serial = p->serial, .kind = TODO_EXEC };
+	uint64_t step_ns = nsec_since(now_ns, p->exec_ns) / EXEC_STEP_SHARE;
 
+	todo.at_ns = now_ns + (step_ns > EXEC_STEP_NS ? step_ns : EXEC_STEP_NS);
 	if (now_ns > p->exec_ns + EXEC_WAIT_NS || !is_in_exec(ff, p))
 		return false;
 	session_todo_put(ff, todo);
