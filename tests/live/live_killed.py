@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Workers that are killed or leave by _exit keep what was sampled of them."""
 import fflive
-from fflive import expect, near
+from fflive import expect, lasts
 
 
 def check_killed(run):
@@ -12,9 +12,10 @@ def check_killed(run):
     expect(len(begins) == 2 and set(begins) == set(ends), "the program: %s, %s",
            begins, ends)
     for pid, begin in begins.items():
+        # It is told to end then, and does when it has a CPU.
         right = ends[pid] - begin
-        near("time of gc_killed in pid %d" % pid, run.weigh(pid, "gc_killed"),
-             right, fflive.slack(right))
+        lasts("time of gc_killed in pid %d" % pid, run.weigh(pid, "gc_killed"),
+              right, fflive.slack(right))
         # Only the connector always tells how one that is not our child ended.
         known = run.stats["events"] == "connector"
         expect(run.member(pid)["status"] in ((9,) if known else (9, None)),
