@@ -356,9 +356,9 @@ void session_sample_thread(struct forkflame *ff, struct thread *t)
 	r = sample_by_count(ff, t);
 	if (r == OUT_BUSY && ff->options.nonblocking)
 		session_sample_running(ff, t);
-	else if (r == OUT_BUSY)
+	else if (r == OUT_BUSY && !session_sample_outside(ff, t))
 		put(ff, t, true);
-	else if (r != 0)
+	else if (r != 0 && r != OUT_BUSY)
 		session_refuse(ff, t, r);
 }
 
