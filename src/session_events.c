@@ -369,16 +369,17 @@ static int reconcile(struct forkflame *ff)
 int session_reconcile(struct forkflame *ff, uint64_t now_ns)
 {
 	uint64_t late = ff->counts.found_late;
-	uint64_t cost_ns;
+	uint64_t used_ns;
 	int r = rescan_if_due(ff, now_ns);
 
 	if (r < 0 || now_ns < ff->reconcile_ns)
 		return r;
+	used_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	r = reconcile(ff);
-	cost_ns = nsec_since(clock_now(), now_ns);
+	used_ns = nsec_since(clock_ns(CLOCK_THREAD_CPUTIME_ID), used_ns);
 	if (r == 0)
 		r = session_take_events(ff);
-	ff->reconcile_ns = now_ns + RECONCILE_SHARE * cost_ns;
+	ff->reconcile_ns = now_ns + RECONCILE_SHARE * used_ns;
 	if (ff->reconcile_ns < now_ns + RECONCILE_NS)
 		ff->reconcile_ns = now_ns + RECONCILE_NS;
 	if (ff->reconcile_ns > now_ns + RECONCILE_MAX_NS)

@@ -250,13 +250,15 @@ int source_settle(struct forkflame *ff, pid_t command)
 
 int source_look(struct forkflame *ff, uint64_t now_ns)
 {
+	uint64_t used_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	uint64_t step_ns;
 	int r;
 
 	if (!ff->children || now_ns < ff->look_ns)
 		return 0;
 	r = children_look(ff->children, now_ns, &ff->looked);
-	step_ns = LOOK_SHARE * nsec_since(clock_now(), now_ns);
+	used_ns = nsec_since(clock_ns(CLOCK_THREAD_CPUTIME_ID), used_ns);
+	step_ns = LOOK_SHARE * used_ns;
 	if (step_ns < LOOK_NS)
 		step_ns = LOOK_NS;
 	if (step_ns > LOOK_MAX_NS)

@@ -18,8 +18,10 @@ def check_child(run, root, span):
     member = run.member(pid)
     expect(member["parent"] == root, "parent of %s: %s", own, member)
     expect(member["status"] in (0, None), "status of %s: %s", own, member)
+    # Who looks for children does so seldomer where a look takes long.
+    told = run.stats["events"] in ("connector", "perf")
     expect(member["first_sample_ns"] is not None and
-           member["first_sample_ns"] <= 20e6,
+           member["first_sample_ns"] <= (20e6 if told else 200e6),
            "%s: first sample %s ns after the birth", own, member["first_sample_ns"])
     for other in {"w0", "w1", "w2"} - {own}:
         near(other + " in the child of " + own, run.weigh(pid, other), 0, 0)
