@@ -182,6 +182,9 @@ struct thread *thread_of(const struct forkflame *ff, pid_t tid);
 /* It ended at @end_ns, or is let go. Frees it. */
 void thread_end(struct forkflame *ff, struct thread *t, uint64_t end_ns);
 
+/* It was found to have ended. Frees it. */
+void thread_lost(struct forkflame *ff, struct thread *t);
+
 /* The newest stack also answers for the next @ticks ticks. */
 void thread_repeat(struct forkflame *ff, struct thread *t, uint64_t ticks);
 

@@ -257,6 +257,19 @@ void thread_end(struct forkflame *ff, struct thread *t, uint64_t end_ns)
 	thread_free(t);
 }
 
+/*
+ * When it ended, its records tell. By run counts one that slept is looked at in growing
+ * intervals: it was somewhere between two of them.
+ */
+void thread_lost(struct forkflame *ff, struct thread *t)
+{
+	uint64_t now_ns = clock_now();
+
+	if (!ff->oncpu && t->proven)
+		now_ns -= nsec_since(now_ns, t->weigh.stood_ns) / 2;
+	thread_end(ff, t, now_ns);
+}
+
 /* Most of the list is as it was: fetch that in one call, not link by link. */
 static void fetch_known(struct forkflame *ff, const struct process *p)
 {
@@ -304,7 +317,7 @@ static void end_unlisted(struct forkflame *ff, struct process *p)
 		struct thread *t = p->threads.at[i];
 
 		if (t->dead)
-			thread_end(ff, t, clock_now());
+			thread_lost(ff, t);
 	}
 }
 

@@ -29,7 +29,7 @@ static void refresh(struct forkflame *ff, struct process *p)
 static void bury(struct forkflame *ff)
 {
 	for (size_t i = 0; i < ff->to_bury.n; i++)
-		thread_end(ff, ff->to_bury.at[i], clock_now());
+		thread_lost(ff, ff->to_bury.at[i]);
 	ff->to_bury.n = 0;
 }
 

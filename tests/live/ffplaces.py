@@ -147,7 +147,13 @@ def check_time(run, name, where=None):
     more than it was told to take."""
     right = sum(span["end"] - span["begin"] for span in run.spans(name))
     fflive.near("time in " + name, run.weigh(None, name, where), right,
-                .06 * right + .06)
+                .06 * right + .06 + by_run_counts(run, right))
+
+
+def by_run_counts(run, right):
+    """Without switch records, who sleeps is looked at again after a fifth of the time
+    that he has slept so far: his waking is known to half of that."""
+    return .1 * right if run.stats["oncpu"] == "runcounts" else 0
 
 
 def check_share(what, seen, right, whole):

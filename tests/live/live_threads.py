@@ -104,7 +104,8 @@ def check_interpreters(run):
     for outer, inner in (("outer_main", "inner_work"),
                          ("outer_thread", "inner_sleep")):
         noted = sum(span["end"] - span["begin"] for span in run.spans(inner))
-        expect(.94 * SECONDS - .06 < of(outer, inner) < noted + .1,
+        more = .1 + ffplaces.by_run_counts(run, noted)
+        expect(.94 * SECONDS - .06 < of(outer, inner) < noted + more,
                "%s in %s: expected %.2f to %.2f s, saw %.3f", inner, outer, SECONDS,
                noted, of(outer, inner))
     ffplaces.check_time(run, "alone")
