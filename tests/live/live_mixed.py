@@ -48,12 +48,13 @@ def mixed_tree_is_profiled_where_it_is_python(python):
 
 
 def another_program_costs_less_than_a_millisecond():
-    # What others leave of the caches is in it: the best of three counts.
+    # What others leave of the caches is in it: the best of three counts. And a longer
+    # run costs more by itself, most on a full machine, of whose births perf tells.
     each = 1000
     for _ in range(3):
-        many, few = (run_mixed(fflive.newest(), trues).stats["profiler_cpu_ns"]
-                     for trues in (TRUES, 0))
-        each = min(each, (many - few) / TRUES / 1e6)
+        many, few = (run_mixed(fflive.newest(), trues).stats for trues in (TRUES, 0))
+        idle = few["profiler_cpu_ns"] * many["duration_ns"] / few["duration_ns"]
+        each = min(each, (many["profiler_cpu_ns"] - idle) / TRUES / 1e6)
         if each < 1:
             break
     expect(each < 1, "%.2f ms of the profiler's CPU for each process that is not "
