@@ -1,9 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Attaching to what runs already: the process named and all below it."""
+import collections
+import ctypes
 import http.client
 import os
 import socket
+import struct
+import subprocess
 import time
 
 import fflive
@@ -68,6 +72,69 @@ def part_of_a_tree_is_not_the_tree():
         expect(seen == [kid], "expected only %d, saw %s", kid, seen)
 
 
+# A pool that runs already
+
+POOL = 12
+IN_OPEN = 0x20
+
+
+class Opens:
+    """Who opens files: how often each of @paths is opened meanwhile."""
+
+    def __init__(self, paths):
+        libc = ctypes.CDLL(None, use_errno=True)
+        self.fd = libc.inotify_init1(os.O_NONBLOCK)
+        self.paths = {libc.inotify_add_watch(self.fd, path.encode(), IN_OPEN): path
+                      for path in paths}
+        expect(self.fd >= 0 and min(self.paths) > 0, "inotify: %s",
+               os.strerror(ctypes.get_errno()))
+        self.counts = collections.Counter()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *ignored):
+        try:
+            while True:
+                events = os.read(self.fd, 65536)
+                for at in range(0, len(events), 16):
+                    watch, = struct.unpack_from("i", events, at)
+                    self.counts[self.paths[watch]] += 1
+        except BlockingIOError:
+            os.close(self.fd)
+
+
+def maps_of(pid):
+    return "/proc/%d/maps" % pid
+
+
+def workers_have_the_python_that_was_found_in_their_parent():
+    """What a pool has mapped is looked at once. The workers are found the same when
+    their parent is none that is profiled, each by itself."""
+    with fflive.Target([fflive.newest(), fflive.program("generations.py"), str(POOL)],
+                       notes=POOL, stdin=subprocess.PIPE) as target:
+        workers = target.pids("born")
+        files = [maps_of(pid) for pid in [target.pid] + workers]
+        with Opens(files) as whole:
+            run = fflive.run(["-p", target.pid, "-d", .5])
+        alone = [word for pid in workers for word in ("-p", pid)]
+        with Opens(files) as each:
+            apart = fflive.run(alone + ["-d", .5])
+    for one in (run, apart):
+        fflive.check_run(one)
+        expect(set(workers) <= set(one.pids()), "workers %s, sampled %s", workers,
+               one.pids())
+    print("  %d maps opened, %d without the parent" % (sum(whole.counts.values()),
+                                                       sum(each.counts.values())))
+    expect(whole.counts[maps_of(target.pid)] > 0, "the parent's: %s", whole.counts)
+    # Others on the machine may look at somebody's, too.
+    looked = [pid for pid in workers if whole.counts[maps_of(pid)]]
+    expect(len(looked) < POOL / 3, "looked for in %d of %d workers", len(looked), POOL)
+    looked = [pid for pid in workers if each.counts[maps_of(pid)]]
+    expect(len(looked) == POOL, "found in %d of %d without a look?",
+           POOL - len(looked), POOL)
+
+
 # gunicorn
 
 def free_port():
@@ -112,7 +179,7 @@ def gunicorn_workers_show_their_handlers():
         return
     port = free_port()
     with gunicorn(port) as master:
-        fflive.wait_until(lambda: ask(port)[0], 20, "gunicorn answers")
+        fflive.wait_until(lambda: ask(port)[0], 60, "gunicorn answers")
         # CPU time: on a full machine a view waits longer than it works.
         run = fflive.start(["-p", master.pid, "-d", 6, "--mode", "cpu"])
         answers = load(port, 5)
@@ -134,4 +201,5 @@ if __name__ == "__main__":
     fflive.main([tree_that_runs_already_is_taken_in_whole],
                 [several_trees_in_one_run,
                  part_of_a_tree_is_not_the_tree,
+                 workers_have_the_python_that_was_found_in_their_parent,
                  gunicorn_workers_show_their_handlers])
