@@ -72,7 +72,7 @@ def stopped_process_is_shown_and_stays_stopped():
     with tree(fflive.newest()) as target:
         os.kill(target.pid, signal.SIGSTOP)
         fflive.wait_until(lambda: fflive.thread_state(target.pid, target.pid)[0]
-                          == "T", 5, "SIGSTOP")
+                          == "T", 60, "SIGSTOP")
         _, out, _ = dump("--json", "-p", target.pid)
         root = json.loads(out)["processes"][0]
         expect("root_sleeps" in functions(root), "stopped: %s", root)

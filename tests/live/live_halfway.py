@@ -25,9 +25,17 @@ TRIES = 60 if fflive.LONG else 12
 BEFORE = "what was here before\n"
 
 
+def is_forkflame(pid):
+    """And no more what starts it, which ends in its own way."""
+    try:
+        return "forkflame" in os.path.basename(os.readlink("/proc/%d/exe" % pid))
+    except FileNotFoundError:  # it has ended
+        return False
+
+
 def holds_back(pid, number):
     """Does forkflame; a shell script that starts it may, for a moment, too."""
-    if "forkflame" not in os.path.basename(os.readlink("/proc/%d/exe" % pid)):
+    if not is_forkflame(pid):
         return False
     text = fflive.read_text("/proc/%d/status" % pid)
     blocked = next(line.split()[1] for line in text.splitlines()
@@ -112,7 +120,7 @@ class Fifo:
 
     def fill(self, profiler):
         """Wait until the profiler waits for the reader."""
-        fflive.wait_until(self.bytes, 10, "something in the FIFO")
+        fflive.wait_until(self.bytes, 60, "something in the FIFO")
         time.sleep(.1)
         expect(profiler.poll() is None, "it has ended with %s",
                profiler.returncode)
@@ -132,7 +140,7 @@ def second_int_ends_what_waits_for_its_reader():
             profiler.send_signal(signal.SIGINT)
             fifo.fill(profiler)
             profiler.send_signal(number)
-            status = profiler.wait(5)
+            status = profiler.wait(60)
             expect(status == 128 + number, "status %s", status)
             case.check("a full FIFO")
             os.read(fifo.fd, 1 << 20)
@@ -142,7 +150,7 @@ def seconds_to_write(case):
     profiler = case.record("-o", case.path)
     begin = time.monotonic()
     profiler.send_signal(signal.SIGINT)
-    expect(profiler.wait(10) == 0, "status %s", profiler.returncode)
+    expect(profiler.wait(60) == 0, "status %s", profiler.returncode)
     took = time.monotonic() - begin
     expect(case.check("one INT"), "one INT: no view")
     return min(took, .2)
@@ -158,7 +166,7 @@ def view_is_whole_or_as_it_was_whenever_a_second_signal_comes():
             profiler.send_signal(signal.SIGINT)
             time.sleep(random.uniform(0, longest))
             profiler.send_signal(number)
-            status = profiler.wait(5)
+            status = profiler.wait(60)
             expect(status in (0, 130, -signal.SIGKILL), "status %s", status)
             new = case.check("%s after INT" % number.name)
             expect(new or status, "status 0, and no view")
@@ -173,7 +181,7 @@ def new_view_is_there_whole_or_not_at_all():
             profiler.send_signal(signal.SIGINT)
             time.sleep(random.uniform(0, longest))
             profiler.send_signal(signal.SIGKILL if count % 2 else signal.SIGINT)
-            status = profiler.wait(5)
+            status = profiler.wait(60)
             left = set(os.listdir(case.folder)) - {"view.html"}
             expect(left <= {"new.html"}, "there is %s", left)
             expect(left or status, "status 0, and no view")
@@ -189,7 +197,7 @@ def recording_keeps_what_was_flushed_before_a_second_signal():
         time.sleep(1.2)
         profiler.send_signal(signal.SIGINT)
         profiler.send_signal(signal.SIGTERM)  # two of a kind may become one
-        status = profiler.wait(5)
+        status = profiler.wait(60)
         expect(status in (0, 130, 143), "status %s", status)
         done = subprocess.run([fflive.FORKFLAME, "report", path, "-f", "jsonl"],
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE,
@@ -205,17 +213,19 @@ def interrupted_report_leaves_the_file_as_it_was():
     with Case() as case, Fifo() as fifo:
         path = os.path.join(case.target.dir, "run.ff")
         profiler = case.record("-f", "ff", "-o", path, "-d", "0.5")
-        expect(profiler.wait(10) == 0, "status %s", profiler.returncode)
+        expect(profiler.wait(60) == 0, "status %s", profiler.returncode)
         profiler = case.start("report", path, "-f", "html", "-o", fifo.path)
         fifo.fill(profiler)
         profiler.send_signal(signal.SIGINT)
-        expect(profiler.wait(5) == -signal.SIGINT, "status %s",
+        expect(profiler.wait(60) == -signal.SIGINT, "status %s",
                profiler.returncode)
         for _ in range(TRIES):
             profiler = case.start("report", path, "-o", case.path)
+            fflive.wait_until(lambda: is_forkflame(profiler.pid) or
+                              profiler.poll() is not None, 30, "a report")
             time.sleep(random.uniform(0, .03))
             profiler.send_signal(signal.SIGINT)
-            status = profiler.wait(5)
+            status = profiler.wait(30)
             expect(status in (0, -signal.SIGINT), "status %s", status)
             case.check("INT of a report")
 

@@ -72,7 +72,7 @@ def names_mislead_nobody():
 def attaching_to_a_zombie_ends_at_once():
     zombie = subprocess.Popen(["true"])
     fflive.wait_until(lambda: fflive.thread_state(zombie.pid, zombie.pid)[0] ==
-                      "Z", 5, "the zombie")
+                      "Z", 60, "the zombie")
     begin = time.monotonic()
     run = fflive.run(["-p", zombie.pid, "-d", 5])
     expect(run.status == 1 and "has exited" in run.stderr and
@@ -90,7 +90,11 @@ def target_that_is_stopped_now_and_then_is_profiled():
     span = run.spans("victim_work")[0]
     right = [fact["stopped"] for fact in run.truth if "stopped" in fact][0]
     stopped = total(slices, pid=victim, state="stopped")
-    near("time stopped by others", stopped, right, .35 * right)
+    # One that goes on stands where it stood until it has a CPU.
+    off = span["end"] - span["begin"] - span["cpu"]
+    expect(.65 * right <= stopped <= max(1.35 * right, off),
+           "time stopped by others: expected %.3f, off its CPU %.3f, saw %.3f", right,
+           off, stopped)
     near("CPU time", total(slices, "cpu_ns", pid=victim), span["cpu"],
          fflive.slack(span["cpu"]) + .1)
     expect(not total(slices, "cpu_ns", pid=victim, state="stopped") > .1 * right,
@@ -135,8 +139,10 @@ def root_that_is_no_python_has_a_daemon_with_workers(python):
         right = sum(span["cpu"] for span in spans if span["pid"] == pid)
         near("CPU time of udf in %d" % pid, run.weigh(pid, "udf"), right,
              fflive.slack(right))
-        expect(run.weigh(pid, "udf") >= .9 * run.weigh(pid), "%d is busy with "
-               "something else", pid)
+        # Its birth is none of it, which is much where it has little of a CPU.
+        expect(run.weigh(pid, "udf") >= .9 * run.weigh(pid) - .03,
+               "%d is busy with something else: %.3f of %.3f s", pid,
+               run.weigh(pid, "udf"), run.weigh(pid))
 
 
 def many_processes_at_once_are_all_seen():

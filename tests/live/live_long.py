@@ -43,7 +43,7 @@ def fifty_workers_stay_small_however_long_they_run():
     run = record(WORKERS, SECONDS)
     fflive.wait_until(lambda: any(fact.get("role") == "all there" for fact in
                                   fflive.read_truth(run.path("truth"))),
-                      10, "fifty workers")
+                      60, "fifty workers")
     begin = time.monotonic()
     early = memory_at(run, begin + EARLY * SECONDS)
     late = memory_at(run, begin + LATE * SECONDS)

@@ -29,7 +29,7 @@ def tree_is_kept_by_birth(python):
     command = [python, fflive.program("parents.py"), "1"]
     with fflive.Target(command) as stranger:
         run = fflive.run([], command)
-        stranger.process.wait(10)
+        stranger.process.wait(60)
         strangers = set(pids_of(stranger.truth()).values())
     fflive.check_run(run)
     pids = pids_of(run.truth)

@@ -123,7 +123,7 @@ def attach_after(python, change):
         truth = os.path.join(folder, "truth")
         target = fflive.spawn([folder + "/d/python", fflive.program("placed.py"),
                                "20"], env=dict(fflive.environment(truth), **env))
-        fflive.wait_until(lambda: fflive.read_truth(truth), 10, "its start")
+        fflive.wait_until(lambda: fflive.read_truth(truth), 60, "its start")
         change(folder + "/d")
         run = fflive.run(["-p", target.pid, "-d", SECONDS])
         expect(target.poll() is None, "the target has gone")
@@ -162,7 +162,7 @@ def deleted_library_of_an_ordinary_user():
         target = fflive.spawn([server, CODE % (20000, 20000)],
                               **live_user.other_user())
         fflive.wait_until(lambda: "libpython" in fflive.read_text(
-            "/proc/%d/maps" % target.pid), 5, "its start")
+            "/proc/%d/maps" % target.pid), 60, "its start")
         fflive.time.sleep(.3)
         os.remove(library)
         run = fflive.run(["-p", target.pid, "-d", SECONDS], env=copies.env,
@@ -274,7 +274,7 @@ def file_that_is_mapped_twice(python):
         target = fflive.spawn([folder + "/d/python",
                                fflive.program("mapped_twice.py"), "20"] + files,
                               env=dict(fflive.environment(truth), **env))
-        fflive.wait_until(lambda: fflive.read_truth(truth), 10, "its start")
+        fflive.wait_until(lambda: fflive.read_truth(truth), 60, "its start")
         run = fflive.run(["-p", target.pid, "-d", SECONDS])
         fflive.kill_group(target)
     fflive.check_run(run)
@@ -321,7 +321,7 @@ def build_server(folder, first, second):
 
 def wait_for_mapping(target, library):
     fflive.wait_until(lambda: "libpython%d.%d" % library[0][:2] in fflive.read_text(
-        "/proc/%d/maps" % target.pid), 5, "its start")
+        "/proc/%d/maps" % target.pid), 60, "its start")
     fflive.time.sleep(.5)
 
 
@@ -428,7 +428,7 @@ def workers_of_uwsgi():
                                      fflive.program("wsgi_app.py")],
                           stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
                           env=dict(os.environ, **env))
-    fflive.wait_until(request, 10, "uWSGI's first answer")
+    fflive.wait_until(request, 60, "uWSGI's first answer")
     idle = fflive.run(["-p", server.pid, "-d", "0.5"])
     fflive.check_run(idle)
     expect(idle.stats["processes"]["sampled"] == 3 and

@@ -161,7 +161,7 @@ def usr1_writes_a_view_and_goes_on():
             early = seconds(parse_collapsed(file.read()), "kid_work")
         expect(.5 < early < 3, "kid_work by then: %.2f s", early)
         run.signal(signal.SIGINT)
-        run.wait(10)
+        run.wait(60)
         fflive.check_run(run)
         expect(run.weigh(None, "kid_work") > early, "it did not go on")
 

@@ -86,7 +86,8 @@ def every_python_of_the_machine_is_found():
             fflive.check_attempts(run.stats)
             fflive.check_totals(run.stats)
             for target in (before, during):
-                fflive.check_let_go(target.pids(role)[0] for role in ROLES)
+                fflive.check_let_go([target.pids(role)[0] for role in ROLES],
+                                    run.process.pid)
                 for role in ROLES:
                     expect(target.pids(role)[0] in run.pids(), "%s of %d: %s",
                            role, target.pid, run.pids())

@@ -50,7 +50,7 @@ def stopped_process_is_called_stopped():
             "first")
         os.kill(target.pid, signal.SIGSTOP)
         fflive.wait_until(lambda: fflive.thread_state(target.pid, target.pid)[0]
-                          == "T", 5, "SIGSTOP")
+                          == "T", 60, "SIGSTOP")
         states = [thread["state"] for one in dumped(target.pid)
                   for thread in one["threads"]]
         expect("stopped" in states, "states: %s", states)

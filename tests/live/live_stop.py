@@ -37,7 +37,7 @@ class Hearts:
         self.output = self.file.name + ".out"
         self.target = fflive.Target(
             [python, fflive.program("heartbeat.py"), self.file.name], notes=0)
-        fflive.wait_until(lambda: all(self.counts()), 10, "nine heart beats")
+        fflive.wait_until(lambda: all(self.counts()), 60, "nine heart beats")
 
     def counts(self):
         return struct.unpack("<9q", self.map[:72])
@@ -78,7 +78,7 @@ def start_profiler(hearts, *args):
 
 def end_profiler(profiler, why):
     try:
-        return profiler.wait(10)
+        return profiler.wait(60)
     except subprocess.TimeoutExpired:
         profiler.kill()
         profiler.wait()
@@ -165,7 +165,7 @@ def stops_that_come_late_hold_nobody():
         run = fflive.start(["-r", 200, "-d", .3 + .03 * number],
                            [fflive.newest(), fflive.program("pool.py"), 2, 120, .02],
                            env={"LD_PRELOAD": library})
-        fflive.wait_until(lambda: os.path.exists(run.path("stats.json")), 10,
+        fflive.wait_until(lambda: os.path.exists(run.path("stats.json")), 60,
                           "end of the duration")
         time.sleep(.1)
         pids = [member["pid"] for member in
@@ -176,8 +176,8 @@ def stops_that_come_late_hold_nobody():
         fflive.check_run(run, stdout=b"the pool is done\n")
         # It reads what stands in the kernel all the same.
         expect(run.stats["held"]["stops"] == 0, "stops: %s", run.stats["held"])
-        expect(run.stats["samples"]["taken"] > 50, "samples: %s",
-               run.stats["samples"])
+        expect(run.stats["samples"]["taken"] > .5 * run.stats["ticks"]["done"] > 0,
+               "samples: %s, ticks: %s", run.stats["samples"], run.stats["ticks"])
 
 
 if __name__ == "__main__":

@@ -71,7 +71,7 @@ def process_outlives_its_leader(python):
 def process_without_a_leader_can_be_attached_to(python):
     with fflive.Target([python, fflive.program("leaderless.py"), "4"]) as target:
         fflive.wait_until(lambda: fflive.thread_state(target.pid, target.pid)[0]
-                          == "Z", 5, "the leader's end")
+                          == "Z", 60, "the leader's end")
         run = fflive.run(["-p", target.pid, "-d", SECONDS])
         fflive.check_run(run)
         check_leaderless(run, SECONDS)
@@ -184,7 +184,7 @@ def attaches_to_another_namespace(python):
         raise fflive.Skip("no new pid namespaces")
     with fflive.Target(["unshare"] + flags +
                        [python, fflive.program("namespace.py"), "20"]) as target:
-        fflive.wait_until(lambda: len(busy_ones(target.pid)) == 1, 5, "the threads")
+        fflive.wait_until(lambda: len(busy_ones(target.pid)) == 1, 60, "the threads")
         processes = ffplaces.dump(target.pid)
         for pid, process in processes.items():
             tids = {thread["tid"] for thread in process["threads"]}

@@ -136,8 +136,9 @@ def tree_that_runs_is_shown_and_followed(python):
         run = Watch(["-p", target.pid, "-d", 1.2])
         end = time.monotonic() + 1
         while time.monotonic() < end:
-            fflive.check_let_go(target.pids(role)[0] for role in
-                                ("root", "kid", "elder", "grandchild"))
+            fflive.check_let_go([target.pids(role)[0] for role in
+                                 ("root", "kid", "elder", "grandchild")],
+                                run.process.pid)
             time.sleep(.002)
         run.wait()
         run.check_begin_and_end()
@@ -166,7 +167,7 @@ def lines_come_as_it_happens():
     lines = []
     for line in process.stdout:
         lines.append((time.monotonic() - begin, line))
-    expect(process.wait(10) == 3, "status %s", process.returncode)
+    expect(process.wait(60) == 3, "status %s", process.returncode)
     text = "".join(line for _, line in lines)
     first = [when for when, line in lines
              if "status 0 after" in line and "sleep .2" in line]
@@ -212,7 +213,7 @@ def reader_that_goes_away_ends_it():
                            stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     process.stdout.readline()
     process.stdout.close()
-    expect(process.wait(10) == 0, "the command's status: %s",
+    expect(process.wait(60) == 0, "the command's status: %s",
            process.returncode)
     expect(not without_notice(process.stderr.read().decode()), "standard error")
 

@@ -14,16 +14,25 @@ TIMES = int(sys.argv[1])
 STEP = .025
 
 
-def victim_work():
-    burn(.3 + 2 * STEP * TIMES + .2)
+def victim_work(child):
+    while os.waitpid(child, os.WNOHANG) == (0, 0):
+        burn(.05)
+
+
+def is_stopped(pid):
+    with open("/proc/%d/stat" % pid) as file:
+        return file.read().rpartition(")")[2].split()[0] == "T"
 
 
 def helper(victim):
+    """Who waits for a CPU stops when he has it, and no sooner."""
     stopped = 0
     time.sleep(.3)
     for _ in range(TIMES):
-        begin = time.monotonic()
         os.kill(victim, signal.SIGSTOP)
+        while not is_stopped(victim):
+            time.sleep(.001)
+        begin = time.monotonic()
         time.sleep(STEP)
         os.kill(victim, signal.SIGCONT)
         stopped += time.monotonic() - begin
@@ -37,5 +46,4 @@ me = os.getpid()
 child = os.fork()
 if child == 0:
     helper(me)
-timed(victim_work)
-os.waitpid(child, 0)
+timed(victim_work, child)
