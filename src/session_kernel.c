@@ -154,7 +154,9 @@ static bool is_readable(const struct process *p)
 
 	return image->verdict == VERDICT_SAMPLED && layout->major == 3 &&
 	       layout->minor >= 8 && !layout->free_threaded &&
-	       layout->frame.tlbc_index == LAYOUT_NONE;
+	       layout->frame.tlbc_index == LAYOUT_NONE &&
+	       (layout->frame_kind != FRAME_CFRAME ||
+		layout->cframe.previous == layout->cframe.current + 8u);
 }
 
 /* One interpreter, and no thread in two of them: which may be so for a moment. */
@@ -167,11 +169,9 @@ static void fill_frames(const struct layout *from, struct kframes_layout *to)
 {
 	to->thread_frame = from->thread.frame;
 	to->thread_base = from->thread.base_frame;
-	to->cframe_current = to->cframe_previous = KFRAMES_NONE;
-	if (from->frame_kind == FRAME_CFRAME) {
-		to->cframe_current = from->cframe.current;
-		to->cframe_previous = from->cframe.previous;
-	}
+	to->cframe_current = from->frame_kind == FRAME_CFRAME
+				     ? from->cframe.current
+				     : KFRAMES_NONE;
 	to->frame_previous = from->frame.previous;
 	to->frame_code = from->frame.code;
 	to->frame_instr = from->frame.instr;
@@ -182,6 +182,20 @@ static void fill_frames(const struct layout *from, struct kframes_layout *to)
 	to->owner_skip = from->owner_skip;
 	to->owner_limit = from->owner_limit;
 	to->tag_mask = from->tag_mask;
+}
+
+/* Who has the interpreter's lock: where that is, if anybody wants to know. */
+static void fill_lock(struct forkflame *ff, const struct runtime *rt,
+		      const struct thread *t, struct kframes_layout *to)
+{
+	uint64_t holder = 0, locked = 0;
+
+	if (!(ff->recorder || ff->dumping) ||
+	    runtime_gil_place(&ff->mem, rt, t->seat.interp, &holder, &locked) ||
+	    (locked && locked != holder + sizeof(holder)))
+		return;
+	to->gil_holder = holder;
+	to->gil_pair = locked != 0;
 }
 
 static void give(struct forkflame *ff, struct process *p,
@@ -201,8 +215,7 @@ static void give(struct forkflame *ff, struct process *p,
 			p->kernel = KERNEL_NO;
 		return;
 	}
-	(void)runtime_gil_place(&ff->mem, rt, t->seat.interp,
-				&layout.gil_holder, &layout.gil_locked);
+	fill_lock(ff, rt, t, &layout);
 	if (kframes_give(ff->kernel.frames, p->pid, &layout) != 0)
 		return;
 	p->kernel = KERNEL_GIVEN;

@@ -80,6 +80,9 @@ struct {
 /* What is read of a stack at once; a power of two. */
 #define WINDOW 2048u
 
+/* Code objects that a sample has met already, by their addresses; a power of two. */
+#define MET 64u
+
 /* A string that was looked at. */
 struct known {
 	uint64_t addr; /* 0: none */
@@ -102,6 +105,8 @@ struct scratch {
 	uint64_t window_at;
 	uint8_t window[WINDOW + KFRAMES_FRAME_BYTES + 8];
 	struct codework code;
+	/* Of this sample: where in frames a code object was last seen. */
+	uint16_t met[MET];
 };
 
 /* Its size is that of the machine, set before loading. */
@@ -266,6 +271,8 @@ static int put_frame(struct walk *w)
 	struct scratch *s = w->s;
 	struct kframes_frame *to;
 	uint64_t code, instr;
+	uint32_t seen;
+	uint16_t *met;
 
 	if (w->n >= KFRAMES_MAX)
 		return KFRAMES_DEEP;
@@ -276,9 +283,12 @@ static int put_frame(struct walk *w)
 	to = &s->frames[w->n & (KFRAMES_MAX - 1)];
 	to->code = code;
 	to->instr = layout->lasti ? (uint64_t)(int64_t)(int32_t)instr : instr;
-	/* Recursion: the same object as a frame ago. */
-	if (w->n && w->n < KFRAMES_MAX && s->frames[w->n - 1].code == code)
-		to->check = s->frames[w->n - 1].check;
+	/* Recursion: the frame above holds the object, which is still the same one. */
+	met = &s->met[(code >> 4 ^ code >> 12) & (MET - 1)];
+	seen = *met & (KFRAMES_MAX - 1);
+	*met = (uint16_t)w->n;
+	if (seen < w->n && s->frames[seen].code == code)
+		to->check = s->frames[seen].check;
 	else if (check_code(&layout->code, &s->code, code, &to->check))
 		return KFRAMES_UNREAD;
 	w->n++;
@@ -344,13 +354,17 @@ torn:
 static int enter_cframe(struct walk *w, uint64_t tstate)
 {
 	const struct kframes_layout *layout = w->layout;
-	uint64_t cframe = w->at, below;
+	uint64_t cframe = w->at, below,
+		 both[2]; /* side by side where we are used */
 
 	if (cframe % 8)
 		return KFRAMES_TORN;
-	if (read_u64(cframe + layout->cframe_current, &w->at) ||
-	    read_u64(cframe + layout->cframe_previous, &below))
+	if (bpf_probe_read_user(
+		    both, sizeof(both),
+		    (const void *)(cframe + layout->cframe_current)))
 		return KFRAMES_UNREAD;
+	w->at = both[0];
+	below = both[1];
 	/* The lowest is a part of the thread state. */
 	if (!below)
 		return cframe - tstate < 1024 ? KFRAMES_WHOLE : KFRAMES_TORN;
@@ -404,18 +418,18 @@ static int read_stack(struct walk *w, uint64_t fsbase)
 static uint32_t look_at_gil(const struct kframes_layout *layout,
 			    uint64_t tstate)
 {
-	uint64_t holder;
-	int32_t locked = 1;
+	struct {
+		uint64_t holder;
+		int32_t locked, zero;
+	} gil = { .locked = 1 };
+	uint32_t len = layout->gil_pair ? sizeof(gil) : sizeof(gil.holder);
 
-	if (!layout->gil_holder || read_u64(layout->gil_holder, &holder))
-		return KFRAMES_GIL_UNKNOWN;
-	if (layout->gil_locked &&
-	    bpf_probe_read_user(&locked, sizeof(locked),
-				(const void *)layout->gil_locked))
+	if (!layout->gil_holder ||
+	    bpf_probe_read_user(&gil, len, (const void *)layout->gil_holder))
 		return KFRAMES_GIL_UNKNOWN;
 	/* The last holder stays when it lets go. */
-	return locked == 1 && holder == tstate ? KFRAMES_GIL_HELD
-					       : KFRAMES_GIL_NONE;
+	return gil.locked == 1 && gil.holder == tstate ? KFRAMES_GIL_HELD
+						       : KFRAMES_GIL_NONE;
 }
 
 SEC("perf_event")

@@ -28,16 +28,18 @@ struct kframes_layout {
 	int32_t tls;         /* from the thread pointer to its thread state */
 	uint32_t generation; /* told with each sample */
 	uint16_t thread_frame; /* in the thread state: the newest frame, or cframe */
-	uint16_t thread_base; /* the frame below every stack */
-	uint16_t cframe_current, cframe_previous;
+	uint16_t thread_base;    /* the frame below every stack */
+	uint16_t cframe_current; /* the one below it is told behind that */
 	uint16_t frame_previous, frame_code, frame_instr;
 	uint16_t frame_owner, frame_is_entry;
 	uint16_t frame_size;
 	uint16_t lasti; /* not 0: frame_instr is an int, and no pointer */
 	uint8_t owner_skip, owner_limit;
 	uint64_t tag_mask;
-	/* Addresses: the thread state with the lock; an int, 1 if it is taken. 0: none. */
-	uint64_t gil_holder, gil_locked;
+	/* Address of the thread state with the lock, 0: none; and, with gil_pair, behind it
+	 * an int that is 1 if it is taken. */
+	uint64_t gil_holder;
+	uint64_t gil_pair;
 };
 
 enum kframes_status {
