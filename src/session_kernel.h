@@ -55,6 +55,9 @@ void kernel_close(struct forkflame *ff);
 /* The interval of the ticks has changed. */
 void kernel_set_rate(struct forkflame *ff);
 
+/* One interpreter, and no thread in two of them: which may be so for a moment. */
+bool kernel_is_simple(const struct process *p);
+
 /* Threads of @p are known: have the kernel read them, if it can. */
 void kernel_offer(struct forkflame *ff, struct process *p);
 
