@@ -225,10 +225,13 @@ static long step(uint32_t i, struct walk *w)
 		w->n = 0;
 		return 0;
 	}
-	w->status = KFRAMES_UNREAD;
-	if (w->at % 8 || read_frame(w))
-		goto torn;
 	w->status = KFRAMES_TORN;
+	if (w->at % 8)
+		goto torn;
+	if (read_frame(w)) {
+		w->status = KFRAMES_UNREAD;
+		goto torn;
+	}
 	if (layout->frame_owner != KFRAMES_NONE) {
 		owner = *field(w, layout->frame_owner);
 		if (owner >= layout->owner_limit)
@@ -254,8 +257,11 @@ static long step(uint32_t i, struct walk *w)
 	w->status = KFRAMES_WHOLE;
 	return 0;
 torn:
-	/* What is in the newest cframe may be an old one's: see python/frame.c. */
-	if (w->entered)
+	/*
+	 * What is in the newest cframe may be an old one's: see python/frame.c. A page
+	 * that is not there does not tell whether it is.
+	 */
+	if (w->entered || w->status == KFRAMES_UNREAD)
 		return 1;
 	w->entered = true;
 	w->at = w->below;
