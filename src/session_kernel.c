@@ -7,6 +7,7 @@
 
 #include "base/outcome.h"
 #include "linux/clock.h"
+#include "linux/machine.h"
 #include "session_sample.h"
 
 /*
@@ -56,6 +57,7 @@ int kernel_open(struct forkflame *ff)
 {
 	struct session_kernel *kernel = &ff->kernel;
 	struct error refused = ERROR_NONE;
+	struct machine machine;
 	int r;
 
 	if (kernel->frames)
@@ -72,6 +74,8 @@ int kernel_open(struct forkflame *ff)
 				 "frames from the kernel need switch records: "
 				 "%s",
 				 ff->oncpu_reason);
+	machine_read(&ff->fs, &machine);
+	kernel->all_users = machine_may(&machine, MACHINE_SYS_PTRACE);
 	r = kframes_open(&kernel->frames, ff->budget.interval_ns, &refused);
 	if (r < 0)
 		return error_set(&ff->err, r, "%s", refused.text);
@@ -240,6 +244,9 @@ static void count_failure(struct summary_kernel *counts,
 		return;
 	case KFRAMES_NO_STATE:
 		counts->no_state++;
+		return;
+	case KFRAMES_DENIED:
+		counts->denied++;
 		return;
 	default:
 		counts->unknown++;

@@ -18,6 +18,7 @@
 struct session_kernel {
 	struct kframes *frames; /* NULL: running threads are stopped */
 	bool used;
+	bool all_users; /* we may read other users' processes */
 	char reason[512];
 	uint64_t retime_ns;   /* when the clocks get another period */
 	uint64_t drain_ns;    /* when to take in the next samples */

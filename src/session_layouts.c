@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "session_kernel.h"
 
+#include <unistd.h>
+
 #include "base/outcome.h"
 #include "linux/clock.h"
 #include "session_internal.h"
@@ -97,8 +99,10 @@ static void give(struct forkflame *ff, struct process *p,
 		 const struct thread *t)
 {
 	const struct runtime *rt = &process_image(p)->rt;
-	struct kframes_layout layout = { .generation =
-						 ++ff->kernel.generations };
+	struct kframes_layout layout = { .generation = ++ff->kernel.generations,
+					 .uid = getuid(),
+					 .gid = getgid(),
+					 .all_users = ff->kernel.all_users };
 	int r = codecache_plan(&rt->layout, &layout.code) ? 0 : OUT_UNKNOWN;
 
 	p->kernel = KERNEL_REFUSED;

@@ -6,7 +6,8 @@
  * At each tick of a CPU's clock, in the interrupt that the clock makes there:
  *
  *  1. is the process of the thread that was hit in the map of layouts? If not, that
- *     was all;
+ *     was all; and may its memory be read by who loaded us, now that it may have
+ *     become another user's?
  *  2. its thread state, by its own thread pointer; the newest frame in that;
  *  3. frame after frame, as python/frame.c does it for a thread that was stopped: the
  *     thread is interrupted, and executes nothing until we are done;
@@ -49,8 +50,31 @@ struct signal_struct {
 	struct signal_live live;
 };
 
+typedef struct {
+	uint32_t val;
+} user_id;
+
+struct cred {
+	user_id uid, suid, euid, gid, sgid, egid;
+};
+
+/* Since Linux 6.18 the flags are a structure. */
+struct mm_flags {
+	unsigned long word;
+};
+
+struct mm_struct {
+	unsigned long flags;
+};
+
+struct mm_struct___bits {
+	struct mm_flags flags;
+};
+
 struct task_struct {
 	int pid, tgid;
+	struct mm_struct *mm;
+	const struct cred *real_cred;
 	struct sched_entity se;
 	struct signal_struct *signal;
 	struct thread_struct thread;
@@ -77,6 +101,9 @@ struct {
 	__type(key, uint32_t);
 	__type(value, uint64_t);
 } counters SEC(".maps");
+
+/* Of mm_struct's flags: who may dump it; 1, its user (linux/sched/coredump.h). */
+#define MMF_DUMPABLE_MASK 3u
 
 /* What is read of a stack at once; a power of two. */
 #define WINDOW 2048u
@@ -122,11 +149,6 @@ static void add(uint32_t which, uint64_t n)
 
 	if (counter)
 		*counter += n;
-}
-
-static void count(uint32_t which)
-{
-	add(which, 1);
 }
 
 static const uint8_t *field(const struct walk *w, uint16_t at)
@@ -352,6 +374,36 @@ static uint32_t look_at_gil(const struct kframes_layout *layout,
 						       : KFRAMES_GIL_NONE;
 }
 
+/* May it be dumped, and so read by its own user? That ends when it changes its user. */
+static bool is_dumpable(struct task_struct *task)
+{
+	struct mm_struct *mm = task->mm;
+	unsigned long flags = 0;
+
+	if (!mm)
+		return false;
+	if (bpf_core_field_exists(mm->flags))
+		flags = mm->flags;
+	else
+		(void)bpf_core_read(&flags, sizeof(flags),
+				    &((struct mm_struct___bits *)mm)->flags);
+	return (flags & MMF_DUMPABLE_MASK) == 1;
+}
+
+/* What ptrace asks of who has no rights over others. */
+static bool may_read(struct task_struct *task,
+		     const struct kframes_layout *layout)
+{
+	const struct cred *cred = task->real_cred;
+
+	if (layout->all_users)
+		return true;
+	return cred->uid.val == layout->uid && cred->suid.val == layout->uid &&
+	       cred->euid.val == layout->uid && cred->gid.val == layout->gid &&
+	       cred->sgid.val == layout->gid && cred->egid.val == layout->gid &&
+	       is_dumpable(task);
+}
+
 SEC("perf_event")
 int on_clock(void *ctx)
 {
@@ -377,23 +429,26 @@ int on_clock(void *ctx)
 	head->pid = pid;
 	head->tid = (uint32_t)ids;
 	head->generation = w.layout->generation;
-	head->status = read_stack(&w, task->thread.fsbase);
+	head->status = may_read(task, w.layout)
+			       ? read_stack(&w, task->thread.fsbase)
+			       : KFRAMES_DENIED;
 	/* Taken away meanwhile, and its place given to another. */
 	if (w.layout->generation != head->generation)
 		head->status = KFRAMES_TORN;
 	if (head->status != KFRAMES_WHOLE || w.n > KFRAMES_MAX)
 		w.n = 0;
 	head->n = w.n;
-	head->gil = look_at_gil(w.layout, head->tstate);
+	head->gil = w.n ? look_at_gil(w.layout, head->tstate)
+			: KFRAMES_GIL_UNKNOWN;
 	head->zero = 0;
 	len = sizeof(*head) + w.n * sizeof(struct kframes_frame);
 	if (len > sizeof(*head) + sizeof(w.s->frames))
 		return 0;
 	if (bpf_ringbuf_output(&ring, w.s, len, BPF_RB_NO_WAKEUP)) {
-		count(KFRAMES_LOST);
+		add(KFRAMES_LOST, 1);
 		return 0;
 	}
-	count(KFRAMES_SAMPLES);
+	add(KFRAMES_SAMPLES, 1);
 	add(KFRAMES_NS, bpf_ktime_get_ns() - head->time_ns);
 	return 0;
 }
@@ -412,16 +467,16 @@ int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 	copy = *layout;
 	/* It may be gone before anybody looks, and counts by itself from now on. */
 	copy.code.version = 0;
-	count(bpf_map_update_elem(&layouts, &to, &copy, BPF_ANY)
-		      ? KFRAMES_NO_ROOM
-		      : KFRAMES_FORKS);
+	add(bpf_map_update_elem(&layouts, &to, &copy, BPF_ANY) ? KFRAMES_NO_ROOM
+							       : KFRAMES_FORKS,
+	    1);
 	return 0;
 }
 
 static void drop(uint32_t pid)
 {
 	if (!bpf_map_delete_elem(&layouts, &pid))
-		count(KFRAMES_DROPS);
+		add(KFRAMES_DROPS, 1);
 }
 
 SEC("tp_btf/sched_process_exec")

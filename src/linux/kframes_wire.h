@@ -40,6 +40,9 @@ struct kframes_layout {
 	 * an int that is 1 if it is taken. */
 	uint64_t gil_holder;
 	uint64_t gil_pair;
+	/* Whose tasks are read, as ptrace has it; not 0 in all_users: anybody's. */
+	uint32_t uid, gid;
+	uint64_t all_users;
 };
 
 enum kframes_status {
@@ -48,6 +51,7 @@ enum kframes_status {
 	KFRAMES_DEEP,     /* more than KFRAMES_MAX frames */
 	KFRAMES_UNREAD,   /* a page was not there */
 	KFRAMES_TORN,     /* what was there is no stack */
+	KFRAMES_DENIED,   /* another user's by now */
 	KFRAMES_STATUSES
 };
 

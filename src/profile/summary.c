@@ -181,6 +181,7 @@ static void text_kernel(const struct summary_kernel *k, struct str *to)
 		{ k->torn, "torn" },
 		{ k->deep, "too deep" },
 		{ k->no_state, "without a thread state" },
+		{ k->denied, "of another user by then" },
 		{ k->unknown, "of threads that are not known" },
 		{ k->freed, "frames of functions that were gone" },
 	};
@@ -294,6 +295,7 @@ static void json_kernel(const struct summary_kernel *k, struct json *j)
 	json_put_u64(j, "torn", k->torn);
 	json_put_u64(j, "deep", k->deep);
 	json_put_u64(j, "no_state", k->no_state);
+	json_put_u64(j, "denied", k->denied);
 	json_put_u64(j, "unknown", k->unknown);
 	json_put_u64(j, "superseded", k->superseded);
 	json_put_u64(j, "freed", k->freed);

@@ -84,6 +84,7 @@ struct summary_kernel {
 	uint64_t torn;   /* what was there was no stack */
 	uint64_t deep;   /* deeper than the kernel reads */
 	uint64_t no_state; /* no thread state was found */
+	uint64_t denied;   /* of a process that has become another user's */
 	uint64_t unknown; /* of a thread or process that is not known as it was */
 	uint64_t superseded; /* the thread had a later sample already */
 	uint64_t freed; /* frames, in samples that count, whose function was gone */

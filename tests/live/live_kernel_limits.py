@@ -152,6 +152,28 @@ def rights_that_suffice_and_rights_that_do_not():
             expect((had == "kernel") == (right == "kernel"), "%s: %s", under, had)
 
 
+def change_user(copies, *rights):
+    python = live_user.reachable_python()
+    return live_kernel.run(
+        ["-r", 200], [python, copies.program("other_user.py"), live_user.NOBODY - 1],
+        program_path=copies.forkflame, env=copies.env, cwd="/",
+        under=as_nobody(*rights) if rights else ())
+
+
+def who_becomes_another_user_is_read_by_those_alone_who_may():
+    """Who may not ptrace the other user sees nothing of it from then on."""
+    with live_user.Copies() as copies:
+        seen = change_user(copies, "bpf", "perfmon", "setuid")
+        expect(seen.weigh(function="before") > .3, "nothing of before")
+        expect(seen.weigh(function="secret") == 0, "secret was read: %s",
+               seen.stats["kernel"])
+        expect(seen.stats["kernel"]["denied"] > 0, "kernel: %s", seen.stats["kernel"])
+        seen = change_user(copies)
+        expect(seen.weigh(function="secret") > .3, "root saw nothing: %s",
+               seen.stats["kernel"])
+        expect(seen.stats["kernel"]["denied"] == 0, "kernel: %s", seen.stats["kernel"])
+
+
 if __name__ == "__main__":
     try:
         live_kernel.need_kernel()
@@ -160,4 +182,5 @@ if __name__ == "__main__":
         sys.exit(77)
     fflive.main([a_page_that_is_not_there_is_counted_and_makes_no_half_stack,
                  a_ring_that_overflows_costs_samples_and_nothing_else],
-                [rights_that_suffice_and_rights_that_do_not])
+                [rights_that_suffice_and_rights_that_do_not,
+                 who_becomes_another_user_is_read_by_those_alone_who_may])
