@@ -215,18 +215,20 @@ int thread_read(struct forkflame *ff, struct thread *t, size_t *ret_n,
 		bool *ret_cut);
 
 /*
- * What was read, as a stack: STACKS_NONE without memory. Needs no target any more.
- */
-uint32_t thread_decode(struct forkflame *ff, struct thread *t, size_t n,
-		       bool cut);
-
-/*
  * What the interpreter's lock is to the thread, and what it waits for, while it
  * stands: into @seen, whose stack and run are known. Where that cannot be had it is
  * unknown.
  */
 void thread_look_around(struct forkflame *ff, struct thread *t,
 			struct seen *seen);
+
+/* session_stack.c: what was read, as a stack. */
+
+/*
+ * What was read, as a stack: STACKS_NONE without memory. Needs no target any more.
+ */
+uint32_t thread_decode(struct forkflame *ff, struct thread *t, size_t n,
+		       bool cut);
 
 /* session_todo.c: what has to be done a little later. Without memory a todo is
  * dropped: the regular tick has to do. */

@@ -21,7 +21,7 @@ import time
 import fflive
 from fflive import expect
 
-KILLS = 200
+KILLS = 1000 if fflive.LONG else 200
 OTHERS = 200 if fflive.LONG else 10
 OTHER_WAYS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT,
               signal.SIGSEGV)
@@ -82,7 +82,7 @@ def end_profiler(profiler, why):
     except subprocess.TimeoutExpired:
         profiler.kill()
         profiler.wait()
-        raise fflive.Failure("%s: the profiler did not end in 10 s" % why)
+        raise fflive.Failure("%s: the profiler did not end in 60 s" % why)
 
 
 def startup_seconds(hearts):
