@@ -260,6 +260,7 @@ struct process {
 	bool walked;           /* the list has been walked since the exec */
 	uint64_t refresh_tick; /* when the list was last compared */
 	uint64_t moved_tick;   /* and when it was last found changed */
+	uint64_t listed_ns;    /* and until when it is known to have been it */
 	/* Where its code and its stack begin: an exec moves them. 0: not known. */
 	uint64_t code_start, stack_start;
 	bool own_image; /* an exec in this run made it, maybe that of an ancestor */

@@ -258,14 +258,17 @@ void thread_end(struct forkflame *ff, struct thread *t, uint64_t end_ns)
 
 /*
  * When it ended, its records tell. By run counts one that slept is looked at in growing
- * intervals: it was somewhere between two of them.
+ * intervals, and the list of threads when one of them has run: it was somewhere between
+ * two looks.
  */
 void thread_lost(struct forkflame *ff, struct thread *t)
 {
-	uint64_t now_ns = clock_now();
+	uint64_t now_ns = clock_now(), there_ns = t->process->listed_ns;
 
+	if (t->weigh.stood_ns > there_ns)
+		there_ns = t->weigh.stood_ns;
 	if (!ff->oncpu && t->proven)
-		now_ns -= nsec_since(now_ns, t->weigh.stood_ns) / 2;
+		now_ns -= nsec_since(now_ns, there_ns) / 2;
 	thread_end(ff, t, now_ns);
 }
 
@@ -432,13 +435,18 @@ int process_refresh(struct forkflame *ff, struct process *p)
 		p->walked = false;
 		r = runtime_mark(&ff->mem, &process_image(p)->rt, &mark);
 	}
-	if (r != 0 || (p->walked && mark == p->mark && !second_changed(ff, p)))
+	if (r != 0)
 		return r;
+	if (p->walked && mark == p->mark && !second_changed(ff, p)) {
+		p->listed_ns = clock_now();
+		return 0;
+	}
 	r = walk_all(ff, p, &threads, &n, &seconds);
 	if (r != 0)
 		return r;
 	p->moved_tick = ff->tick;
 	r = list_threads(ff, p, threads, n, seconds);
+	p->listed_ns = clock_now();
 	free(threads);
 	/* None of them ours: a child that has not yet put its list in order. */
 	p->walked = r == 0 && p->threads.n;

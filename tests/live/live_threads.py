@@ -131,6 +131,14 @@ def names_are_the_program_s(python):
             expect(told == right, "expected %s, saw %s", right, told)
 
 
+def ends_of_sleepers_are_known_by_run_counts_too(python):
+    run = fflive.run(["--oncpu", "runcounts"],
+                     [python, fflive.program("namespace.py"), SECONDS])
+    fflive.check_run(run)
+    for name in ("busy_one", "asleep", "forked_asleep"):
+        ffplaces.check_time(run, name)
+
+
 def can_unshare(*flags):
     return subprocess.run(["unshare"] + list(flags) + ["true"],
                           stderr=subprocess.DEVNULL).returncode == 0
@@ -237,6 +245,7 @@ def main():
     outcomes = ffplaces.each(forked_child_has_one_thread)
     for test in (thread_without_python_spoils_nothing, ends_of_threads_end_nothing,
                  process_outlives_its_leader,
+                 ends_of_sleepers_are_known_by_run_counts_too,
                  process_without_a_leader_can_be_attached_to):
         outcomes += [fflive.attempt(test, python.path)
                      for python in fflive.pythons()]
