@@ -11,7 +11,7 @@ import subprocess
 import time
 
 import fflive
-from fflive import expect, near
+from fflive import expect, must, near
 
 GUNICORN = "/usr/bin/gunicorn"
 ROLES = {"root": "root_sleeps", "kid": "kid_work", "grandchild": "grandchild_work"}
@@ -129,7 +129,7 @@ def workers_have_the_python_that_was_found_in_their_parent():
     expect(whole.counts[maps_of(target.pid)] > 0, "the parent's: %s", whole.counts)
     # Others on the machine may look at somebody's, too.
     looked = [pid for pid in workers if whole.counts[maps_of(pid)]]
-    expect(len(looked) < POOL / 3, "looked for in %d of %d workers", len(looked), POOL)
+    must(len(looked) < POOL / 3, "looked for in %d of %d workers", len(looked), POOL)
     looked = [pid for pid in workers if each.counts[maps_of(pid)]]
     expect(len(looked) == POOL, "found in %d of %d without a look?",
            POOL - len(looked), POOL)
