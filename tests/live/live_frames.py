@@ -66,7 +66,9 @@ def c_between_python_leaves_no_frame(python):
 
 
 def callers_and_callees_have_met(python):
-    run = fflive.run(["-r", 500], [python, fflive.program("two_callers.py"), SECONDS])
+    # CPU time: whoever waits for a CPU on a full machine waits in one of the two.
+    run = fflive.run(["-r", 500, "--mode", "cpu"],
+                     [python, fflive.program("two_callers.py"), SECONDS])
     fflive.check_run(run)
     time_in = {"a": 0., "b": 0.}
     for stack in run.stacks:
@@ -83,7 +85,8 @@ def callers_and_callees_have_met(python):
     whole = sum(time_in.values())
     # Nearer than chance by much on a free machine: the two take turns.
     expect(abs(time_in["a"] / whole - .5) < .12, "shares: %s", time_in)
-    dropped = sum(run.stats["dropped"].values())
+    # On its way out it has no memory any more, for as long as that takes.
+    dropped = sum(run.stats["dropped"].values()) - run.stats["dropped"]["gone"]
     expect(dropped <= .01 * run.stats["attempts"] + 2, "dropped: %s",
            run.stats["dropped"])
 
