@@ -130,16 +130,47 @@ def children_of_50_ms(python):
                rate, right, cpu)
 
 
+def children_of_10_ms():
+    """One and eight at a time, and exec'd ones: none is without a sample."""
+    for rate in (20, 100, 1000):
+        for together in (1, 8):
+            seen = run(["-r", rate], [fflive.newest(),
+                                      fflive.program("short_children.py"), 100, .01,
+                                      together, 4])
+            here = "%d Hz, %d together" % (rate, together)
+            expect(seen.stats["processes"]["seen"] == 105, "%s: seen: %s", here,
+                   seen.stats["processes"])
+            members = {one["pid"]: one for one in seen.stats["members"]}
+            forked = {span["pid"]: span["cpu"] for span in seen.spans("tiny")}
+            execd = {span["pid"] for span in seen.spans("tiny_exec")}
+            expect(len(forked) == 100 and len(execd) == 4, "the program: %s", forked)
+            none = [pid for pid in set(forked) | execd if not members[pid]["samples"]]
+            expect(not none, "%s: not sampled: %s", here, none)
+            # Their own clocks leave out their births and their ends.
+            right = sum(forked.values())
+            cpu = sum(members[pid]["cpu_ns"] for pid in forked) / 1e9
+            expect(.97 * right <= cpu <= 1.03 * right + 100 * .003,
+                   "CPU time at %s: they say %.3f s, saw %.3f", here, right, cpu)
+
+
 def strangers_are_not_read():
+    """Beside one that sleeps nothing is read; beside one that is busy, what it ran for,
+    and not what both did."""
     other = subprocess.Popen([fflive.newest(), "-c", "while True: pass"])
     try:
-        seen = run(["-r", 1000], [fflive.newest(), "-c", "import time; time.sleep(2)"])
+        asleep = run(["-r", 1000],
+                     [fflive.newest(), "-c", "import time; time.sleep(2)"])
+        busy = run(["-r", 1000], [fflive.newest(), fflive.program("shares.py"), 2])
     finally:
         other.kill()
         other.wait()
-    expect(seen.stats["kernel"]["read"] < 200, "read: %s", seen.stats["kernel"])
-    expect({one["pid"] for one in seen.stats["members"]}.isdisjoint({other.pid}),
-           "the other one is a member")
+    expect(asleep.stats["kernel"]["read"] < 200, "read: %s", asleep.stats["kernel"])
+    cpu = sum(one["cpu_ns"] for one in busy.stats["members"]) / 1e9
+    expect(.5 * cpu < busy.stats["kernel"]["read"] / 1000 < 1.1 * cpu,
+           "in %.3f s read: %s", cpu, busy.stats["kernel"])
+    for seen in (asleep, busy):
+        expect({one["pid"] for one in seen.stats["members"]}.isdisjoint({other.pid}),
+               "the other one is a member")
 
 
 def attached_to_what_runs():
@@ -176,5 +207,5 @@ if __name__ == "__main__":
                  what_is_too_deep_is_stopped,
                  functions_thrown_away_are_never_called_by_anothers_name,
                  shares_are_those_of_stops, children_of_50_ms],
-                [strangers_are_not_read, attached_to_what_runs,
+                [children_of_10_ms, strangers_are_not_read, attached_to_what_runs,
                  one_line_says_why_it_is_refused])
