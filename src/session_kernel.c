@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/outcome.h"
+#include "base/retime.h"
 #include "linux/clock.h"
 #include "linux/machine.h"
 #include "session_sample.h"
@@ -102,21 +103,20 @@ void kernel_close(struct forkflame *ff)
 	vec_free(&kernel->had);
 }
 
-/*
- * A clock that ticks evenly runs in step with what it looks at. So its period is
- * another one every 16 ticks, a quarter longer or shorter at most; as each change
- * begins a tick anew, its mean is a little below the interval.
- */
+/* Not for ever the same, or they run in step with what they look at: base/retime.h. */
 void kernel_set_rate(struct forkflame *ff)
 {
-	uint64_t interval = ff->budget.interval_ns;
-	uint64_t period = interval - interval / 4 - interval / 32 +
-			  session_random(ff, interval / 2);
+	struct session_kernel *kernel = &ff->kernel;
+	uint64_t interval = ff->budget.interval_ns, now_ns = clock_now();
 
-	if (!ff->kernel.frames)
+	if (!kernel->frames)
 		return;
-	kframes_set_period(ff->kernel.frames, period);
-	ff->kernel.retime_ns = clock_now() + RETIME_TICKS * interval;
+	kernel->period_ns = retime_next(interval, kernel->period_ns,
+					nsec_since(now_ns, kernel->set_ns),
+					session_random(ff, RETIME_CHANCES));
+	kframes_set_period(kernel->frames, kernel->period_ns);
+	kernel->set_ns = now_ns;
+	kernel->retime_ns = now_ns + RETIME_TICKS * interval;
 }
 
 /* It has become one that is not to be read in the kernel. */

@@ -20,9 +20,10 @@ struct session_kernel {
 	bool used;
 	bool all_users; /* we may read other users' processes */
 	char reason[512];
-	uint64_t retime_ns;   /* when the clocks get another period */
-	uint64_t drain_ns;    /* when to take in the next samples */
-	uint32_t generations; /* of layouts that were given */
+	uint64_t period_ns, set_ns; /* of the clocks, and since when */
+	uint64_t retime_ns;         /* when they get another one */
+	uint64_t drain_ns;          /* when to take in the next samples */
+	uint32_t generations;       /* of layouts that were given */
 	bool ticking; /* in a regular tick, which leaves threads to the clocks */
 	uint64_t stride;   /* how many intervals the next tick is of */
 	uint64_t stops_ns; /* some had to be stopped then */
