@@ -4,23 +4,13 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/colour.h"
 #include "cli/messages.h"
 #include "cli/record.h"
 #include "forkflame/forkflame.h"
-
-/* Whether standard output is somebody who likes colours (no-color.org). */
-static bool wants_colour(void)
-{
-	const char *no = getenv("NO_COLOR");
-	const char *term = getenv("TERM");
-
-	return (!no || !*no) && term && strcmp(term, "dumb") != 0 &&
-	       isatty(STDOUT_FILENO);
-}
 
 /* A forkflame_write_fn for one line, which begins with its mark; @ctx: bool. */
 static int print_line(void *ctx, const char *line, size_t len)
@@ -44,7 +34,7 @@ static int print_line(void *ctx, const char *line, size_t len)
 
 int check_run(void)
 {
-	bool colour = wants_colour();
+	bool colour = colour_wanted(STDOUT_FILENO);
 	bool able = false;
 	int r = forkflame_check(print_line, &colour, &able);
 

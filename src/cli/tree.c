@@ -10,6 +10,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "cli/colour.h"
 #include "cli/messages.h"
 #include "cli/record.h"
 #include "cli/stopping.h"
@@ -83,15 +84,6 @@ static int put_line(void *ctx, const char *line, size_t len)
 	return 0;
 }
 
-static bool wants_colour(const struct options *options, bool terminal)
-{
-	const char *no = getenv("NO_COLOR");
-	const char *term = getenv("TERM");
-
-	return !options->json && terminal && (!no || !*no) && term &&
-	       strcmp(term, "dumb") != 0;
-}
-
 /* Standard output is the command's, where there is one. */
 static FILE *open_sink(const struct options *options)
 {
@@ -156,7 +148,7 @@ int tree_run(const struct options *options)
 		return EXIT_OUTPUT;
 	}
 	tree.terminal = isatty(fileno(tree.to));
-	tree.colour = wants_colour(options, tree.terminal);
+	tree.colour = !options->json && colour_wanted(fileno(tree.to));
 	run_options.notice = options->quiet ? NULL : on_notice;
 	/* Who runs on which CPU is nothing to a tree. */
 	run_options.oncpu = FORKFLAME_ONCPU_RUNCOUNTS;

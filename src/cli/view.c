@@ -8,54 +8,19 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cli/colour.h"
 #include "cli/messages.h"
 #include "cli/output.h"
-
-/* A source file larger than this is not worth showing. */
-#define SOURCE_MAX (4 << 20)
-
-/* Read a source file of what was profiled; a path of its, so a stranger's word. */
-static int read_source(void *ctx, const char *path, char **ret, size_t *ret_len)
-{
-	struct stat st;
-	size_t len = 0;
-	ssize_t got;
-	char *bytes;
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-
-	(void)ctx;
-	if (fd < 0)
-		return -errno;
-	bytes = fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
-				st.st_size < SOURCE_MAX
-			? malloc((size_t)st.st_size + 1)
-			: NULL;
-	while (bytes && len < (size_t)st.st_size) {
-		got = read(fd, bytes + len, (size_t)st.st_size - len);
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got <= 0)
-			break;
-		len += (size_t)got;
-	}
-	(void)close(fd);
-	if (!bytes)
-		return -EINVAL;
-	*ret = bytes;
-	*ret_len = len;
-	return 0;
-}
+#include "cli/source.h"
 
 static bool wants_color(const struct options *options, const struct output *out)
 {
-	const char *term = getenv("TERM");
+	const char *forced = getenv("CLICOLOR_FORCE");
 
 	if (options->color != COLOR_AUTO)
 		return options->color == COLOR_ALWAYS;
-	if (getenv("CLICOLOR_FORCE"))
-		return true;
-	return !getenv("NO_COLOR") && isatty(out->fd) &&
-	       (!term || strcmp(term, "dumb"));
+	return (forced && *forced && strcmp(forced, "0")) ||
+	       colour_wanted(out->fd);
 }
 
 int view_write(struct forkflame_report *report, const struct options *options,
@@ -67,7 +32,7 @@ int view_write(struct forkflame_report *report, const struct options *options,
 
 	view.only = only;
 	if (options->source)
-		view.source = read_source;
+		view.source = source_read;
 	view.color = r == 0 && wants_color(options, &out);
 	if (r == 0)
 		r = forkflame_report_write(report, &view, output_write, &out);
