@@ -103,7 +103,11 @@ void kernel_close(struct forkflame *ff)
 	vec_free(&kernel->had);
 }
 
-/* Not for ever the same, or they run in step with what they look at: base/retime.h. */
+/*
+ * Not for ever the same, or they run in step with what they look at: base/retime.h. After
+ * each that is faster comes one that is as much slower, or the other way round: else the
+ * samples of 10 s at 100 Hz would differ by 2 % from run to run.
+ */
 void kernel_set_rate(struct forkflame *ff)
 {
 	struct session_kernel *kernel = &ff->kernel;
@@ -111,9 +115,12 @@ void kernel_set_rate(struct forkflame *ff)
 
 	if (!kernel->frames)
 		return;
+	kernel->mirrored = kernel->period_ns && !kernel->mirrored;
+	kernel->chance = kernel->mirrored ? RETIME_CHANCES - 1 - kernel->chance
+					  : session_random(ff, RETIME_CHANCES);
 	kernel->period_ns = retime_next(interval, kernel->period_ns,
 					nsec_since(now_ns, kernel->set_ns),
-					session_random(ff, RETIME_CHANCES));
+					kernel->chance);
 	kframes_set_period(kernel->frames, kernel->period_ns);
 	kernel->set_ns = now_ns;
 	kernel->retime_ns = now_ns + RETIME_TICKS * interval;

@@ -22,6 +22,8 @@ struct session_kernel {
 	char reason[512];
 	uint64_t period_ns, set_ns; /* of the clocks, and since when */
 	uint64_t retime_ns;         /* when they get another one */
+	uint64_t chance;            /* that it was made with */
+	bool mirrored;              /* it made up for the one before it */
 	uint64_t drain_ns;          /* when to take in the next samples */
 	uint32_t generations;       /* of layouts that were given */
 	bool ticking; /* in a regular tick, which leaves threads to the clocks */
