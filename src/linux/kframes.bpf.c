@@ -135,12 +135,15 @@ struct walk {
 	const struct kframes_layout *layout;
 	struct scratch *s;
 	uint64_t at, base;
-	uint32_t frame;  /* the present frame begins there in the window */
-	uint64_t below;  /* the newest frame of the evaluation below */
-	uint32_t filled; /* bytes of the window */
+	uint32_t frame; /* the present frame begins there in the window */
+	uint64_t tstate;
+	uint64_t below; /* the newest frame of the evaluation below */
+	uint64_t below_at, below_previous; /* its cframe, and the next one */
+	uint32_t filled;                   /* bytes of the window */
 	uint32_t n;
 	uint32_t status;
 	bool entered; /* the first entry frame was met, or need not be */
+	bool retried; /* from the cframe below the newest */
 };
 
 static void add(uint32_t which, uint64_t n)
@@ -231,6 +234,52 @@ static int put_frame(struct walk *w)
 	return KFRAMES_WHOLE;
 }
 
+/* The lowest cframe is a part of the thread state: no evaluation. */
+static bool is_lowest(const struct walk *w, uint64_t cframe)
+{
+	return cframe - w->tstate < 1024;
+}
+
+/* The cframe that another names as the one below it: as in python/framestart.c. */
+static uint32_t read_below(struct walk *w, uint64_t previous)
+{
+	uint64_t both[2];
+
+	if (!previous || previous % 8)
+		return KFRAMES_TORN;
+	if (bpf_probe_read_user(
+		    both, sizeof(both),
+		    (const void *)(previous + w->layout->cframe_current)))
+		return KFRAMES_UNREAD;
+	w->below = both[0];
+	w->below_previous = both[1];
+	w->below_at = previous;
+	w->entered = false;
+	return both[0] || is_lowest(w, previous) || is_lowest(w, both[1])
+		       ? KFRAMES_WHOLE
+		       : KFRAMES_TORN;
+}
+
+/*
+ * What is in the newest cframe is an old one's: on its way into an evaluation, the
+ * stack is that below. Not 0: there is none to be told.
+ */
+static long try_below(struct walk *w)
+{
+	w->status = KFRAMES_TORN;
+	if (w->entered || w->retried)
+		return 1;
+	w->retried = true;
+	w->n = 0;
+	w->at = w->below;
+	w->status = KFRAMES_WHOLE;
+	if (is_lowest(w, w->below_at))
+		w->entered = true;
+	else
+		w->status = read_below(w, w->below_previous);
+	return w->status != KFRAMES_WHOLE;
+}
+
 /* Not 0: the walk ends here. */
 static long step(uint32_t i, struct walk *w)
 {
@@ -239,13 +288,7 @@ static long step(uint32_t i, struct walk *w)
 	uint8_t owner;
 
 	if (!w->at || w->at == w->base) {
-		/* On its way into an evaluation: the stack is that below. */
-		if (w->entered)
-			return 1;
-		w->entered = true;
-		w->at = w->below;
-		w->n = 0;
-		return 0;
+		return w->entered ? 1 : try_below(w);
 	}
 	w->status = KFRAMES_TORN;
 	if (w->at % 8)
@@ -279,25 +322,15 @@ static long step(uint32_t i, struct walk *w)
 	w->status = KFRAMES_WHOLE;
 	return 0;
 torn:
-	/*
-	 * What is in the newest cframe may be an old one's: see python/frame.c. A page
-	 * that is not there does not tell whether it is.
-	 */
-	if (w->entered || w->status == KFRAMES_UNREAD)
-		return 1;
-	w->entered = true;
-	w->at = w->below;
-	w->n = 0;
-	w->status = KFRAMES_WHOLE;
-	return 0;
+	/* A page that is not there does not tell whether it is an old one's. */
+	return w->entered || w->status == KFRAMES_UNREAD ? 1 : try_below(w);
 }
 
 /* 3.11 and 3.12: the newest frame is in the newest cframe. */
-static int enter_cframe(struct walk *w, uint64_t tstate)
+static int enter_cframe(struct walk *w)
 {
 	const struct kframes_layout *layout = w->layout;
-	uint64_t cframe = w->at, below,
-		 both[2]; /* side by side where we are used */
+	uint64_t cframe = w->at, both[2]; /* side by side where we are used */
 
 	if (cframe % 8)
 		return KFRAMES_TORN;
@@ -306,16 +339,9 @@ static int enter_cframe(struct walk *w, uint64_t tstate)
 		    (const void *)(cframe + layout->cframe_current)))
 		return KFRAMES_UNREAD;
 	w->at = both[0];
-	below = both[1];
-	/* The lowest is a part of the thread state. */
-	if (!below)
-		return cframe - tstate < 1024 ? KFRAMES_WHOLE : KFRAMES_TORN;
-	if (below % 8)
-		return KFRAMES_TORN;
-	w->entered = false;
-	return read_u64(below + layout->cframe_current, &w->below)
-		       ? KFRAMES_UNREAD
-		       : KFRAMES_WHOLE;
+	if (!both[1])
+		return is_lowest(w, cframe) ? KFRAMES_WHOLE : KFRAMES_TORN;
+	return (int)read_below(w, both[1]);
 }
 
 static int find_start(struct walk *w, uint64_t tstate)
@@ -333,7 +359,7 @@ static int find_start(struct walk *w, uint64_t tstate)
 			return KFRAMES_TORN;
 	}
 	if (layout->cframe_current != KFRAMES_NONE)
-		return enter_cframe(w, tstate);
+		return enter_cframe(w);
 	return KFRAMES_WHOLE;
 }
 
@@ -347,6 +373,7 @@ static int read_stack(struct walk *w, uint64_t fsbase)
 	if (!head->tstate || head->tstate % 8)
 		return KFRAMES_NO_STATE;
 	w->s->code.file.addr = w->s->code.name.addr = 0;
+	w->tstate = head->tstate;
 	status = find_start(w, head->tstate);
 	if (status != KFRAMES_WHOLE)
 		return status;

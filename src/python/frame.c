@@ -342,6 +342,22 @@ static int follow(struct walk *w, uint64_t addr, uint64_t base,
 	return 0;
 }
 
+/* On its way into an evaluation: what is in the newest cframe is old. */
+static int walk_below(struct walk *w, uint64_t tstate,
+		      const struct framestart *above, struct framebuf *to)
+{
+	struct framestart start;
+	bool entered;
+	int r = framestart_below(w->mem, w->layout, w->hint, tstate, above,
+				 &start);
+
+	if (r)
+		return r;
+	r = follow(w, start.leaf, start.base, start.has_below ? &start : NULL,
+		   to, &entered);
+	return r == 0 && !entered ? OUT_TORN : r;
+}
+
 static int walk(struct walk *w, uint64_t tstate, struct framebuf *to)
 {
 	struct framestart start;
@@ -360,9 +376,8 @@ static int walk(struct walk *w, uint64_t tstate, struct framebuf *to)
 		return OUT_TORN;
 	r = follow(w, start.leaf, start.base, start.has_below ? &start : NULL,
 		   to, &entered);
-	/* On its way into an evaluation: what is in the newest cframe is old. */
 	if (!entered && (r == 0 || r == OUT_TORN))
-		r = follow(w, start.below, start.base, NULL, to, &entered);
+		r = walk_below(w, tstate, &start, to);
 	return r;
 }
 

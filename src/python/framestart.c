@@ -7,7 +7,8 @@
  * the C stack: another stack, whole but wrong. It gives itself away: the frame by
  * which an evaluation was entered always continues in the newest frame of the
  * cframe below. Where it does not, the new evaluation has not begun, and the
- * stack is that of the cframe below.
+ * stack is that of the cframe below; if that continues in the one below it in turn,
+ * for compilers may have it point to the cframe before they fill in either field.
  */
 #include "python/framestart.h"
 
@@ -48,42 +49,85 @@ void framestart_span(const struct layout *layout, size_t *ret_from,
 	*ret_len = end - from + sizeof(uint64_t);
 }
 
-/* The newest cframe, which has the leaf, and the one below it. */
-static int read_cframes(const struct mem *mem, const struct layout *layout,
-			struct stackhint *hint, uint64_t tstate,
-			struct framestart *ret)
+/* The lowest cframe is a part of the thread state: no evaluation. */
+static bool is_lowest(uint64_t cframe, uint64_t tstate)
 {
-	uint64_t cframe = ret->leaf, below;
+	return cframe - tstate < LAYOUT_MAX_THREAD;
+}
+
+static int read_cframe(const struct mem *mem, const struct layout *layout,
+		       struct stackhint *hint, uint64_t cframe,
+		       uint64_t *ret_current, uint64_t *ret_previous)
+{
 	struct mem_range ranges[] = {
 		{ .addr = cframe + layout->cframe.current,
-		  .buf = &ret->leaf,
-		  .len = sizeof(ret->leaf) },
+		  .buf = ret_current,
+		  .len = sizeof(*ret_current) },
 		{ .addr = cframe + layout->cframe.previous,
-		  .buf = &below,
-		  .len = sizeof(below) },
+		  .buf = ret_previous,
+		  .len = sizeof(*ret_previous) },
 	};
-	int r;
 
 	if (!is_pointer(cframe))
 		return OUT_TORN;
 	stackhint_also(hint, ranges[0].addr, ranges[0].len);
 	stackhint_also(hint, ranges[1].addr, ranges[1].len);
-	r = mem->readv(mem->ctx, ranges, 2);
+	return mem->readv(mem->ctx, ranges, 2);
+}
+
+/*
+ * The cframe that @previous of another names. One that was not filled in may name what
+ * once was a cframe, where by now may be anything: no frame, most likely. None is in
+ * the lowest only, and in one that a library has made (greenlet) and put on that.
+ */
+static int read_below(const struct mem *mem, const struct layout *layout,
+		      struct stackhint *hint, uint64_t tstate,
+		      uint64_t previous, struct framestart *ret)
+{
+	int r = read_cframe(mem, layout, hint, previous, &ret->below,
+			    &ret->below_previous);
+
+	if (r)
+		return r;
+	ret->has_below = true;
+	ret->below_at = previous;
+	return ret->below || is_lowest(previous, tstate) ||
+			       is_lowest(ret->below_previous, tstate)
+		       ? 0
+		       : OUT_TORN;
+}
+
+/* The newest cframe, which has the leaf, and the one below it. */
+static int read_cframes(const struct mem *mem, const struct layout *layout,
+			struct stackhint *hint, uint64_t tstate,
+			struct framestart *ret)
+{
+	uint64_t cframe = ret->leaf, previous;
+	int r = read_cframe(mem, layout, hint, cframe, &ret->leaf, &previous);
+
 	if (r)
 		return r;
 	/*
-	 * The lowest is a part of the thread state: no evaluation. Another one that
-	 * has none below it, on the C stack, has just been made the newest and is not
-	 * filled in: what is in it is another's, and the caller's is not to be found.
+	 * Another one than the lowest that has none below it, on the C stack, has just
+	 * been made the newest and is not filled in: what is in it is another's, and the
+	 * caller's is not to be found.
 	 */
-	if (!below)
-		return cframe - tstate < LAYOUT_MAX_THREAD ? 0 : OUT_TORN;
-	if (!is_pointer(below))
-		return OUT_TORN;
-	ret->has_below = true;
-	stackhint_also(hint, below + layout->cframe.current,
-		       sizeof(ret->below));
-	return mem_read_u64(mem, below + layout->cframe.current, &ret->below);
+	if (!previous)
+		return is_lowest(cframe, tstate) ? 0 : OUT_TORN;
+	return read_below(mem, layout, hint, tstate, previous, ret);
+}
+
+int framestart_below(const struct mem *mem, const struct layout *layout,
+		     struct stackhint *hint, uint64_t tstate,
+		     const struct framestart *above, struct framestart *ret)
+{
+	*ret = (struct framestart){ .leaf = above->below,
+				    .base = above->base,
+				    .chunk = above->chunk };
+	if (is_lowest(above->below_at, tstate))
+		return 0;
+	return read_below(mem, layout, hint, tstate, above->below_previous,
+			  ret);
 }
 
 int framestart_find(const struct mem *mem, const struct layout *layout,

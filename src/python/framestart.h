@@ -17,6 +17,7 @@ struct framestart {
 	uint64_t chunk; /* the newest of the data stack, 3.11+ */
 	bool has_below; /* there is a cframe below the newest */
 	uint64_t below; /* its newest frame */
+	uint64_t below_at, below_previous; /* that one, and the one below it */
 };
 
 /* A thread state that lies further apart than that is none that we know. */
@@ -42,5 +43,14 @@ void framestart_span(const struct layout *layout, size_t *ret_from,
 int framestart_find(const struct mem *mem, const struct layout *layout,
 		    struct stackhint *hint, uint64_t tstate,
 		    struct framestart *ret);
+
+/*
+ * The start that is left when the newest cframe has not been filled in: the cframe below.
+ *
+ * Returns as framestart_find.
+ */
+int framestart_below(const struct mem *mem, const struct layout *layout,
+		     struct stackhint *hint, uint64_t tstate,
+		     const struct framestart *above, struct framestart *ret);
 
 #endif

@@ -18,6 +18,13 @@ static void set_below(struct bench *b, uint64_t leaf)
 	fakemem_put_u64(&b->fm, below + b->layout->cframe.current, leaf);
 }
 
+static void put_cframe(struct bench *b, uint64_t at, uint64_t leaf,
+		       uint64_t below)
+{
+	fakemem_put_u64(&b->fm, at + b->layout->cframe.current, leaf);
+	fakemem_put_u64(&b->fm, at + b->layout->cframe.previous, below);
+}
+
 /* The frame at @addr is the one by which an evaluation was entered. */
 static void set_entry(struct bench *b, uint64_t addr)
 {
@@ -123,6 +130,60 @@ static void drops_the_stack_while_a_cframe_is_not_filled_in(void **state)
 	}
 }
 
+/* What the newest cframe names as the one below it was one once. */
+static void shows_no_frame_of_a_cframe_that_is_none_any_more(void **state)
+{
+	/* What is there now of the one below that: its frame, and the next. */
+	static const uint64_t left[][2] = {
+		{ 0, 0 }, { 0, 0xdead0000 }, { HEAP + 1024, 0 }, { 3, 5 }
+	};
+
+	(void)state;
+	for (unsigned i = 0; i < 2 * sizeof(left) / sizeof(*left); i++) {
+		const uint64_t *last = left[i / 2];
+		uint64_t once = STACK + 256, lower = STACK + 512;
+		struct bench b;
+		size_t n = 0;
+
+		setup(&b, 11 + i % 2, false);
+		put_two_evaluations(&b);
+		/* A generator that is not running has none below it. */
+		put_frame(&b, HEAP + 2048, 0, CODE, 0);
+		set_entry(&b, HEAP + 2048);
+		fakemem_zero(&b.fm, STACK, 1024);
+		put_cframe(&b, STACK, 0xdead0000, once);
+		put_cframe(&b, once, HEAP + 2048, lower);
+		put_cframe(&b, lower, last[0], last[1]);
+		fakemem_put_u64(&b.fm, TSTATE + b.layout->thread.frame, STACK);
+		assert_int_equal(
+			frame_walk(&b.mem, b.layout, TSTATE, got, MAX, &n),
+			OUT_TORN);
+		teardown(&b);
+	}
+}
+
+/* A library that has stacks of its own begins each with a cframe of its own. */
+static void begins_where_a_library_has_put_a_cframe(void **state)
+{
+	(void)state;
+	for (unsigned minor = 11; minor <= 12; minor++) {
+		struct bench b;
+
+		setup(&b, minor, false);
+		put_two_evaluations(&b);
+		put_frame(&b, HEAP + 512, 0, CODE + 512, 0);
+		set_entry(&b, HEAP + 512);
+		fakemem_zero(&b.fm, STACK, 1024);
+		put_cframe(&b, STACK, HEAP, STACK + 256);
+		put_cframe(&b, STACK + 256, 0, CFRAME);
+		fakemem_put_u64(&b.fm, TSTATE + b.layout->thread.frame, STACK);
+		(void)walk_both(&b);
+		assert_int_equal(b.n, minor == 11 ? 2 : 1);
+		assert_int_equal(got[0].code, CODE);
+		teardown(&b);
+	}
+}
+
 static void shows_nothing_before_the_first_evaluation(void **state)
 {
 	struct bench b;
@@ -147,6 +208,9 @@ int main(void)
 			shows_the_caller_whatever_was_left_in_a_new_cframe),
 		cmocka_unit_test(
 			drops_the_stack_while_a_cframe_is_not_filled_in),
+		cmocka_unit_test(
+			shows_no_frame_of_a_cframe_that_is_none_any_more),
+		cmocka_unit_test(begins_where_a_library_has_put_a_cframe),
 		cmocka_unit_test(shows_nothing_before_the_first_evaluation),
 	};
 
