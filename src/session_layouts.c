@@ -5,6 +5,7 @@
 
 #include "base/outcome.h"
 #include "linux/clock.h"
+#include "python/framestart.h"
 #include "session_internal.h"
 
 /*
@@ -69,6 +70,8 @@ static void fill_frames(const struct layout *from, struct kframes_layout *to)
 	to->cframe_current = from->frame_kind == FRAME_CFRAME
 				     ? from->cframe.current
 				     : KFRAMES_NONE;
+	to->thread_unused =
+		(uint16_t)(from->thread.datastack_chunk + FRAMESTART_UNUSED);
 	to->frame_previous = from->frame.previous;
 	to->frame_code = from->frame.code;
 	to->frame_instr = from->frame.instr;

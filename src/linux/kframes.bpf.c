@@ -137,7 +137,9 @@ struct walk {
 	uint64_t at, base;
 	uint32_t frame; /* the present frame begins there in the window */
 	uint64_t tstate;
-	uint64_t below; /* the newest frame of the evaluation below */
+	uint64_t leaf;      /* the newest frame */
+	uint64_t unused[2]; /* what lies there are no frames: framestart.c */
+	uint64_t below;     /* the newest frame of the evaluation below */
 	uint64_t below_at, below_previous; /* its cframe, and the next one */
 	uint32_t filled;                   /* bytes of the window */
 	uint32_t n;
@@ -271,7 +273,7 @@ static long try_below(struct walk *w)
 		return 1;
 	w->retried = true;
 	w->n = 0;
-	w->at = w->below;
+	w->leaf = w->at = w->below;
 	w->status = KFRAMES_WHOLE;
 	if (is_lowest(w, w->below_at))
 		w->entered = true;
@@ -284,7 +286,7 @@ static long try_below(struct walk *w)
 static long step(uint32_t i, struct walk *w)
 {
 	const struct kframes_layout *layout = w->layout;
-	bool python = true, entry = false;
+	bool python = true, entry = false, left_over;
 	uint8_t owner;
 
 	if (!w->at || w->at == w->base) {
@@ -297,6 +299,9 @@ static long step(uint32_t i, struct walk *w)
 		w->status = KFRAMES_UNREAD;
 		goto torn;
 	}
+	left_over = w->at - w->unused[0] < w->unused[1] - w->unused[0];
+	if (left_over && (w->at != w->leaf || w->at != w->unused[0]))
+		goto torn;
 	if (layout->frame_owner != KFRAMES_NONE) {
 		owner = *field(w, layout->frame_owner);
 		if (owner >= layout->owner_limit)
@@ -312,7 +317,7 @@ static long step(uint32_t i, struct walk *w)
 			goto torn;
 		w->entered = true;
 	}
-	if (python) {
+	if (python && !left_over) {
 		w->status = put_frame(w);
 		if (w->status == KFRAMES_DEEP)
 			return 1;
@@ -338,7 +343,11 @@ static int enter_cframe(struct walk *w)
 		    both, sizeof(both),
 		    (const void *)(cframe + layout->cframe_current)))
 		return KFRAMES_UNREAD;
-	w->at = both[0];
+	w->leaf = w->at = both[0];
+	if (bpf_probe_read_user(
+		    w->unused, sizeof(w->unused),
+		    (const void *)(w->tstate + layout->thread_unused)))
+		return KFRAMES_UNREAD;
 	if (!both[1])
 		return is_lowest(w, cframe) ? KFRAMES_WHOLE : KFRAMES_TORN;
 	return (int)read_below(w, both[1]);

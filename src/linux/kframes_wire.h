@@ -30,6 +30,9 @@ struct kframes_layout {
 	uint16_t thread_frame; /* in the thread state: the newest frame, or cframe */
 	uint16_t thread_base;    /* the frame below every stack */
 	uint16_t cframe_current; /* the one below it is told behind that */
+	/* With cframes, in the thread state: from where to where the data stack is not in
+	 * use, two words. */
+	uint16_t thread_unused;
 	uint16_t frame_previous, frame_code, frame_instr;
 	uint16_t frame_owner, frame_is_entry;
 	uint16_t frame_size;

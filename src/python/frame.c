@@ -297,14 +297,15 @@ static bool layout_fits(const struct layout *layout)
 }
 
 /*
- * Follow the links from @addr down to @base. With @start, the first frame by which
- * an evaluation was entered must continue in the frame below, else OUT_TORN;
- * *@ret_entered tells whether it was met.
+ * Follow the links from the newest frame down to the base. With cframes, the first
+ * frame by which an evaluation was entered must continue in the frame below, else
+ * OUT_TORN; *@ret_entered tells whether it was met, or need not be. The newest frame may have been given back a
+ * moment ago: then the call has returned.
  */
-static int follow(struct walk *w, uint64_t addr, uint64_t base,
-		  const struct framestart *start, struct framebuf *to,
-		  bool *ret_entered)
+static int follow(struct walk *w, const struct framestart *start,
+		  struct framebuf *to, bool *ret_entered)
 {
+	uint64_t addr = start->leaf, base = start->base;
 	size_t most = to->max < SIZE_MAX / 4 ? 2 * to->max + 16 : SIZE_MAX;
 	uint64_t seen = 0; /* the last frame whose number was a power of two */
 	struct link link;
@@ -313,7 +314,7 @@ static int follow(struct walk *w, uint64_t addr, uint64_t base,
 	if (to->kept)
 		most = 2 * FRAME_MAX_DEPTH;
 	to->n = to->left_out = 0;
-	*ret_entered = !start;
+	*ret_entered = !start->has_below;
 	for (size_t i = 1; addr && addr != base; i++, addr = link.previous) {
 		if (i > most)
 			return to->left_out ? OUT_FULL : OUT_TORN;
@@ -325,6 +326,11 @@ static int follow(struct walk *w, uint64_t addr, uint64_t base,
 			return OUT_TORN;
 		if (!(i & (i - 1)))
 			seen = addr;
+		if (framestart_is_left_over(start, addr)) {
+			if (i > 1 || addr != start->unused)
+				return OUT_TORN;
+			link.is_python = false;
+		}
 		if (link.is_entry && !*ret_entered) {
 			if (link.previous != start->below)
 				return OUT_TORN;
@@ -353,8 +359,7 @@ static int walk_below(struct walk *w, uint64_t tstate,
 
 	if (r)
 		return r;
-	r = follow(w, start.leaf, start.base, start.has_below ? &start : NULL,
-		   to, &entered);
+	r = follow(w, &start, to, &entered);
 	return r == 0 && !entered ? OUT_TORN : r;
 }
 
@@ -374,8 +379,7 @@ static int walk(struct walk *w, uint64_t tstate, struct framebuf *to)
 		start.base = 0;
 	else if (w->layout->thread.base_frame != LAYOUT_NONE && !start.base)
 		return OUT_TORN;
-	r = follow(w, start.leaf, start.base, start.has_below ? &start : NULL,
-		   to, &entered);
+	r = follow(w, &start, to, &entered);
 	if (!entered && (r == 0 || r == OUT_TORN))
 		r = walk_below(w, tstate, &start, to);
 	return r;

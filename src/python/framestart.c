@@ -9,6 +9,10 @@
  * cframe below. Where it does not, the new evaluation has not begun, and the
  * stack is that of the cframe below; if that continues in the one below it in turn,
  * for compilers may have it point to the cframe before they fill in either field.
+ *
+ * Both fields may be left from evaluations that fit each other by chance. Then what
+ * is left of calls that have returned, where the data stack is not in use, is taken
+ * for frames: those are known by their place.
  */
 #include "python/framestart.h"
 
@@ -37,7 +41,7 @@ void framestart_span(const struct layout *layout, size_t *ret_from,
 				layout->thread.native_id == LAYOUT_NONE
 					? layout->thread.thread_id
 					: layout->thread.native_id };
-	size_t from = at[0], end = at[0];
+	size_t from = at[0], end = at[0], unused;
 
 	for (size_t i = 1; i < sizeof(at) / sizeof(*at); i++) {
 		if (at[i] == LAYOUT_NONE)
@@ -45,6 +49,11 @@ void framestart_span(const struct layout *layout, size_t *ret_from,
 		from = at[i] < from ? at[i] : from;
 		end = at[i] > end ? at[i] : end;
 	}
+	/* Two words: see below. */
+	unused = layout->thread.datastack_chunk + FRAMESTART_UNUSED;
+	if (layout->frame_kind == FRAME_CFRAME &&
+	    end < unused + sizeof(uint64_t))
+		end = unused + sizeof(uint64_t);
 	*ret_from = from;
 	*ret_len = end - from + sizeof(uint64_t);
 }
@@ -123,7 +132,9 @@ int framestart_below(const struct mem *mem, const struct layout *layout,
 {
 	*ret = (struct framestart){ .leaf = above->below,
 				    .base = above->base,
-				    .chunk = above->chunk };
+				    .chunk = above->chunk,
+				    .unused = above->unused,
+				    .unused_end = above->unused_end };
 	if (is_lowest(above->below_at, tstate))
 		return 0;
 	return read_below(mem, layout, hint, tstate, above->below_previous,
@@ -151,5 +162,8 @@ int framestart_find(const struct mem *mem, const struct layout *layout,
 			get_u64(bytes, layout->thread.datastack_chunk - from);
 	if (layout->frame_kind != FRAME_CFRAME || !ret->leaf)
 		return 0;
+	from = layout->thread.datastack_chunk + FRAMESTART_UNUSED - from;
+	ret->unused = get_u64(bytes, from);
+	ret->unused_end = get_u64(bytes, from + sizeof(uint64_t));
 	return read_cframes(mem, layout, hint, tstate, ret);
 }

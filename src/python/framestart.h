@@ -15,13 +15,31 @@ struct framestart {
 	uint64_t leaf;  /* the newest frame; 0: none */
 	uint64_t base;  /* the frame that is below every stack, if any */
 	uint64_t chunk; /* the newest of the data stack, 3.11+ */
+	/* 3.11 and 3.12: from there to there, it has no frame that is in use. */
+	uint64_t unused, unused_end;
 	bool has_below; /* there is a cframe below the newest */
 	uint64_t below; /* its newest frame */
 	uint64_t below_at, below_previous; /* that one, and the one below it */
 };
 
+/*
+ * In a thread state, from the pointer to the newest chunk of the data stack: where the
+ * next frame will be, and behind that where the chunk ends (3.11 and later).
+ */
+#define FRAMESTART_UNUSED 8u
+
 /* A thread state that lies further apart than that is none that we know. */
 #define FRAMESTART_MAX_BYTES 512
+
+/*
+ * Is what lies at @frame left over from a call that has returned? (The newest frame may
+ * just have been given back, and be the newest still.)
+ */
+static inline bool framestart_is_left_over(const struct framestart *start,
+					   uint64_t frame)
+{
+	return frame - start->unused < start->unused_end - start->unused;
+}
 
 /*
  * The part of a thread state that is needed, and the caller: whose it is. From

@@ -162,6 +162,41 @@ static void shows_no_frame_of_a_cframe_that_is_none_any_more(void **state)
 	}
 }
 
+/*
+ * Both fields of a new cframe fit by chance: what is left of calls that have returned,
+ * beyond where the data stack is in use, leads to the evaluation below.
+ */
+static void takes_no_call_that_has_returned_for_a_frame(void **state)
+{
+	(void)state;
+	for (unsigned minor = 11; minor <= 12; minor++) {
+		struct bench b;
+		uint64_t top;
+		size_t n = 0;
+
+		setup(&b, minor, false);
+		put_two_evaluations(&b);
+		top = TSTATE + b.layout->thread.datastack_chunk + 8;
+		put_frame(&b, HEAP + 4096, HEAP + 3584, CODE + 2048, 0);
+		put_frame(&b, HEAP + 3584, HEAP + 512, CODE + 2560, 0);
+		set_leaf(&b, HEAP + 4096);
+		(void)walk_both(&b);
+		assert_int_equal(got[0].code, CODE + 2048);
+		fakemem_put_u64(&b.fm, top, HEAP + 3584);
+		fakemem_put_u64(&b.fm, top + 8, HEAP + 8192);
+		(void)walk_both(&b);
+		assert_int_equal(got[0].code, CODE + 1024);
+		/* One that has just been given back has returned, and no more. */
+		set_leaf(&b, HEAP + 3584);
+		assert_int_equal(
+			frame_walk(&b.mem, b.layout, TSTATE, got, MAX, &n), 0);
+		assert_int_equal(n, minor == 11 ? 3 : 1);
+		assert_int_equal(got[0].code,
+				 minor == 11 ? CODE + 512 : CODE + 1024);
+		teardown(&b);
+	}
+}
+
 /* A library that has stacks of its own begins each with a cframe of its own. */
 static void begins_where_a_library_has_put_a_cframe(void **state)
 {
@@ -210,6 +245,7 @@ int main(void)
 			drops_the_stack_while_a_cframe_is_not_filled_in),
 		cmocka_unit_test(
 			shows_no_frame_of_a_cframe_that_is_none_any_more),
+		cmocka_unit_test(takes_no_call_that_has_returned_for_a_frame),
 		cmocka_unit_test(begins_where_a_library_has_put_a_cframe),
 		cmocka_unit_test(shows_nothing_before_the_first_evaluation),
 	};
