@@ -70,8 +70,10 @@ class Bench:
         had, self.missing = install.bring()
         self.versions = {name: version for name, (_, version) in had.items()}
         self.rooted = self.enter(had["sampling"][0]) if "sampling" in had else None
-        self.profilers = profilers(forkflame, had, self.rooted, options.quick)
-        if options.profilers:
+        self.asked = options.profilers
+        self.profilers = profilers(forkflame, had, self.rooted,
+                                   self.quick and not self.asked)
+        if self.asked:
             self.profilers = [one for one in self.profilers
                               if one.name in ["forkflame"] + options.profilers]
 

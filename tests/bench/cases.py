@@ -12,7 +12,7 @@ import statistics
 import time
 
 from harness import Neighbours, NotTested, Target, Trouble, Watch, samples, seconds, within
-from profilers import refused_perf
+from profilers import Clock, refused_perf
 
 
 class Case:
@@ -97,6 +97,11 @@ time that the profile accounts for."""
         rates = [(20, 100), (20, 1000), (20, 5000), (5, 1000), (100, 1000), (500, 1000)]
         return [(depth, hz, load) for depth, hz in rates for load in ("", "busy")]
 
+    def profilers(self, variant):
+        asked = self.bench.asked
+        clock = "clock" in asked if asked else not self.bench.quick
+        return self.bench.profilers + [Clock()] * clock
+
     def kept(self, variant, profiler):
         """One process for all that are compared."""
         in_root = bool(profiler and profiler.in_root)
@@ -128,8 +133,10 @@ time that the profile accounts for."""
                 before = watch.cpu_now()
                 units = target.do(long)["units"]
                 used = watch.cpu_now() - before
-                stacks = must(watch.end(), "bottom")
-                figures = self.cost(units, stacks, used, hz)
+                stacks = watch.end()
+                figures = {"p_pct": 100 * used / sum(unit[0] for unit in units)} \
+                    if profiler.blind else \
+                    self.cost(units, must(stacks, "bottom"), used, hz)
                 figures.update(watch.says())
         else:
             units, figures = target.do(long)["units"], {}

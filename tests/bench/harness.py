@@ -220,7 +220,7 @@ class Watch:
             time.sleep(.01)
         usage = kill(self.process)
         self.cpu = usage.ru_utime + usage.ru_stime
-        return self.read()
+        return [] if self.profiler.blind else self.read()
 
     def read(self):
         try:

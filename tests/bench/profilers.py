@@ -5,12 +5,15 @@ import glob
 import json
 import os
 import re
+import sys
 
 from mojo import read_mojo
 
 # names are those of functions, without their classes, root first. count is how many
 # samples these are, seconds the time that the profile says they stand for.
 Stack = collections.namedtuple("Stack", "pid names count seconds")
+
+HERE = os.path.dirname(os.path.abspath(__file__))
 
 INVALID = "(invalid)"  # a frame that the profiler itself says it could not read
 
@@ -26,6 +29,7 @@ class Profiler:
 
     most = 1000        # no larger pool is asked of it
     slow = 0           # how many times the others' time it needs with children
+    blind = False      # it has no profile
     in_root = False    # its targets run Debian sid's Python 3.15
     name = command = None
 
@@ -164,10 +168,21 @@ class Sampling(Profiler):
         return {"dropped_pct": float(said.group(1))} if said else {}
 
 
+class Clock(Profiler):
+    """The interrupts alone that frames from the kernel are read in."""
+
+    blind, name = True, "clock"
+
+    def start(self, pid, hz, out, children=False, idle=False, counts=False):
+        return [sys.executable, os.path.join(HERE, "clock.py"), str(hz)]
+
+
 def profilers(forkflame, had, rooted, quick):
     """Those that are to be measured. @had tells which peers there are, as
     install.bring() does; @rooted is the command of Python 3.15, or None."""
     found = [Forkflame(forkflame)]
+    if not quick:
+        found.append(Forkflame(forkflame, "forkflame-kernel", ["--sampler=kernel"]))
     if "py-spy" in had:
         found.append(PySpy(had["py-spy"][0]))
         if not quick:
