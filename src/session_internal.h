@@ -106,6 +106,9 @@
 /* How many threads are read before what was read is proven. */
 #define TURNS_AT_ONCE 32
 
+/* After this part of a tick, who has not had his turn waits for the next one. */
+#define TURNS_SHARE 2
+
 /* So many ticks of stops on another CPU, with none of ours on this one: go there. */
 #define STRAYS 2
 

@@ -336,8 +336,9 @@ static void keep_budget(struct forkflame *ff)
 
 void session_tick(struct forkflame *ff)
 {
-	uint64_t until_ns =
-		clock_now() + ff->budget.interval_ns * ff->kernel.stride;
+	uint64_t until_ns = clock_now() + ff->budget.interval_ns *
+						  ff->kernel.stride /
+						  TURNS_SHARE;
 
 	ff->kernel.ticking = true;
 	ff->company = false;

@@ -237,6 +237,19 @@ def thousands_of_threads_cost_little_each():
     expect(cost[MANY] < 9 * cost[MANY // 4] + 20, "CPU in ms: %s", cost)
 
 
+def threads_that_wake_again_and_again_leave_time_for_others():
+    """They are looked at in turns, and for half of a tick at most; who runs, always."""
+    run = fflive.run([], [fflive.newest(), fflive.program("many_threads.py"), MANY,
+                          SECONDS, "wake"])
+    fflive.check_run(run)
+    ffplaces.check_time(run, "main_work")
+    share = run.stats["profiler_cpu_ns"] / run.stats["duration_ns"]
+    print("  note: %.0f %% of a CPU; %s" % (100 * share, run.stats["samples"]))
+    # And what it takes to take in each one, and to see it end.
+    expect(run.stats["profiler_cpu_ns"] < .5 * run.stats["duration_ns"] + MANY * 2e5,
+           "%.0f %% of a CPU", 100 * share)
+
+
 def main():
     outcomes = ffplaces.each(forked_child_has_one_thread)
     for test in (thread_without_python_spoils_nothing, ends_of_threads_end_nothing,
@@ -254,6 +267,8 @@ def main():
     outcomes.append(fflive.attempt(attaches_to_another_namespace, fflive.newest()))
     outcomes.append(fflive.attempt(another_c_library_keeps_its_numbers_elsewhere))
     outcomes.append(fflive.attempt(thousands_of_threads_cost_little_each))
+    outcomes.append(
+        fflive.attempt(threads_that_wake_again_and_again_leave_time_for_others))
     ffplaces.finish(outcomes)
 
 
