@@ -70,8 +70,8 @@ def functions_thrown_away_are_never_called_by_anothers_name(python):
             file = re.search(r"/churned/(\d+)\.py", frame.file)
             if not name and not file:
                 continue
-            expect(name and file and name.group(1) == file.group(1),
-                   "not of one function: %s", stack)
+            fflive.must(name and file and name.group(1) == file.group(1),
+                        "not of one function: %s", stack)
             # Its lines are relative to its first one; where it spends its time tells
             # which of the two it is.
             number = int(name.group(1))
