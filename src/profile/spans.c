@@ -171,62 +171,39 @@ static int put(struct spans *spans, const struct span *span)
 	return 0;
 }
 
-/* Make all spans anew of @old, in ticks that are 2^@times longer than its. */
-static int remake(struct spans *spans, const struct spans *old, unsigned times)
+/* Make a tick twice as long. */
+static int double_tick(struct spans *spans)
 {
-	uint32_t rest = (1u << times) - 1;
-	int r = 0;
-
-	spans->at.n = 0;
-	spans->tick_ns = old->tick_ns << times;
-	memset(spans->last, 0xff, spans->threads * sizeof(*spans->last));
-	memset(spans->cell, 0xff, spans->threads * sizeof(*spans->cell));
-	memset(spans->near, 0xff, NEAR * sizeof(*spans->near));
-	for (size_t i = 0; !r && i < old->at.n; i++) {
-		struct span span = old->at.at[i];
-
-		span.start >>= times;
-		span.end = (span.end >> times) + ((span.end & rest) != 0);
-		r = put(spans, &span);
-	}
-	return r;
-}
-
-/* How many spans there may be for the next ones to have room. */
-static size_t room_of(const struct spans *spans)
-{
-	return spans->most / 4 * 3;
-}
-
-/*
- * Take the shortest tick that leaves room. Where none does, because the stacks are
- * too many whenever they were, a tick is not longer than helps: as long as one
- * leaves about as few spans as the longest.
- */
-static int coarsen(struct spans *spans)
-{
-	struct spans old = *spans;
-	size_t counts[32] = { old.at.n };
-	unsigned times = 0, best = 0;
+	struct span *old = spans->at.at;
+	size_t n = spans->at.n;
 	int r = 0;
 
 	memset(&spans->at, 0, sizeof(spans->at));
-	do {
-		if (old.tick_ns << (times + 1) > old.coarsest_ns)
-			break;
-		r = remake(spans, &old, ++times);
-		counts[times] = spans->at.n;
-	} while (!r && spans->at.n > room_of(spans) && times < 31);
-	if (!r && counts[times] > room_of(spans)) {
-		while (counts[best] - counts[times] > counts[times] / 8)
-			best++;
-		if (best != times || !times)
-			r = remake(spans, &old, best);
+	memset(spans->last, 0xff, spans->threads * sizeof(*spans->last));
+	memset(spans->cell, 0xff, spans->threads * sizeof(*spans->cell));
+	memset(spans->near, 0xff, NEAR * sizeof(*spans->near));
+	spans->tick_ns *= 2;
+	for (size_t i = 0; !r && i < n; i++) {
+		old[i].start /= 2;
+		old[i].end = old[i].end / 2 + (old[i].end & 1);
+		r = put(spans, &old[i]);
 	}
+	free(old);
+	return r;
+}
+
+static int coarsen(struct spans *spans)
+{
+	uint64_t most = spans->most / 4 * 3;
+	int r;
+
+	do {
+		r = double_tick(spans);
+	} while (!r && spans->at.n > most &&
+		 spans->tick_ns < spans->coarsest_ns);
 	/* What cannot be joined further is kept, rather than tried for ever. */
-	while (spans->at.n > room_of(spans))
-		spans->most += spans->most / 2 + 1;
-	vec_free(&old.at);
+	if (spans->at.n > most)
+		spans->most += spans->most / 2;
 	return r;
 }
 

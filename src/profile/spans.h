@@ -12,8 +12,7 @@
  * What threads did along time, no finer than it can be drawn. Slices come in
  * while they are read; those of one thread, stack and state are joined where
  * they touch, or lie in one cell of SPANS_CELL ticks. When there get to be too
- * many, a tick is made 2, 4, 8, ... times as long, no longer than it takes, and what
- * then falls together is joined.
+ * many, a tick is made twice as long and what then falls together is joined.
  *
  * Weights are never cut: they add up to those of the slices.
  */
@@ -54,8 +53,7 @@ struct spans {
 
 /*
  * @most is how many are kept, about: where there are more different stacks, it
- * grows, and a tick is only as long as makes them fewer. There are SPANS_COARSEST
- * cells at least. Returns 0 or -ENOMEM; spans_free is right after both.
+ * grows. Returns 0 or -ENOMEM; spans_free is right after both.
  */
 int spans_init(struct spans *spans, uint64_t from_ns, uint64_t until_ns,
 	       uint32_t threads, size_t most);

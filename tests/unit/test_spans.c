@@ -128,7 +128,7 @@ static void is_never_more_than_it_may_be_and_loses_nothing(void **state)
 	uint64_t wall = 0, cpu = 0, samples = 0;
 
 	for (uint32_t i = 0; i < 16000; i++)
-		add(spans, i % 2, i * 2, 2, i % 4);
+		add(spans, i % 3, i * 2, 2, i % 5);
 	assert_in_range(spans->at.n, 1, 1000);
 	assert_true(spans->tick_ns > US);
 	for (size_t i = 0; i < spans->at.n; i++) {
@@ -151,44 +151,6 @@ static void keeps_as_many_as_there_are_stacks(void **state)
 	for (uint32_t i = 0; i < 5000; i++)
 		add(spans, 0, i, 1, i);
 	assert_int_equal(spans->at.n, 5000);
-}
-
-/* A longer tick would tell less and keep as many. */
-static void tells_times_as_well_where_nothing_can_be_joined(void **state)
-{
-	struct spans *spans = *state;
-
-	for (uint32_t i = 0; i < 5000; i++)
-		add(spans, 0, i * 6, 6, i);
-	assert_int_equal(spans->tick_ns, US);
-	assert_place(at(spans, 4999), 4999 * 6, 5000 * 6);
-}
-
-/* One of @stacks a microsecond, in turn, all along the time. */
-static void add_turns(struct spans *spans, uint32_t stacks)
-{
-	for (uint32_t i = 0; i < LENGTH / US; i++)
-		add(spans, 0, i, 1, i % stacks);
-}
-
-static void leaves_as_many_cells_as_it_says(void **state)
-{
-	struct spans *spans = *state;
-
-	/* Sixty in each of the coarsest cells, far more than a thousand. */
-	add_turns(spans, 60);
-	assert_true(spans->tick_ns * SPANS_CELL * SPANS_COARSEST <= LENGTH);
-	assert_true(spans->at.n > 1000);
-}
-
-static void is_as_fine_as_it_has_room_for(void **state)
-{
-	struct spans *spans = *state;
-
-	/* Two in a cell: 512 cells are too many for the rest, 256 are not. */
-	add_turns(spans, 2);
-	assert_in_range(spans->at.n, 500, 1000);
-	assert_int_equal(spans->tick_ns * SPANS_CELL, LENGTH / 256);
 }
 
 static void takes_times_that_are_beyond_the_end(void **state)
@@ -229,9 +191,6 @@ int main(void)
 		TEST(tells_waiting_for_the_lock_from_idling),
 		TEST(is_never_more_than_it_may_be_and_loses_nothing),
 		TEST(keeps_as_many_as_there_are_stacks),
-		TEST(tells_times_as_well_where_nothing_can_be_joined),
-		TEST(leaves_as_many_cells_as_it_says),
-		TEST(is_as_fine_as_it_has_room_for),
 		TEST(takes_times_that_are_beyond_the_end),
 		TEST(is_ordered_by_thread_and_time),
 	};
