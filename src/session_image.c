@@ -246,6 +246,12 @@ void process_probe(struct forkflame *ff, struct process *p)
 	struct runtime rt = { 0 };
 	int r;
 
+	/* What it has become says nothing of those whose image it still shares. */
+	if (image->refs > 1 && image->verdict != VERDICT_SAMPLED &&
+	    session_is_another_program(ff, p)) {
+		process_probe_again(ff, p);
+		return;
+	}
 	if (p->left_out && !select_again(ff, p))
 		return;
 	watch_python(ff, p);
@@ -302,7 +308,8 @@ void process_judge_late(struct forkflame *ff, struct process *p)
 	char name[sizeof(rec->comm) + 2];
 	int len;
 
-	if (image->verdict != VERDICT_PENDING)
+	/* One that was left out was not to be looked at. */
+	if (image->verdict != VERDICT_PENDING || p->left_out)
 		return;
 	session_drain(ff);
 	if (ff->oncpu)

@@ -153,6 +153,10 @@ void session_look_at_title(struct forkflame *ff, struct process *p,
 void session_title_todo(struct forkflame *ff, struct process *p,
 			struct todo todo, uint64_t now_ns);
 
+/* Has it become another program, of which the news has not been followed yet? */
+bool session_is_another_program(const struct forkflame *ff,
+				const struct process *p);
+
 /*
  * The name that the program gave the thread (threading.Thread.name); where that
  * cannot be had the kernel's; empty when there is none either. No thread may be

@@ -98,9 +98,8 @@ void session_thread_name(struct forkflame *ff, struct thread *t, struct str *to)
 #define TITLE_REST_NS (20 * NSEC_PER_MSEC)
 #define TITLE_REST_DOUBLES 8
 
-/* Has it become another program, of which the news has not been followed yet? */
-static bool is_another_program(const struct forkflame *ff,
-			       const struct process *p)
+bool session_is_another_program(const struct forkflame *ff,
+				const struct process *p)
 {
 	struct proc_stat stat;
 
@@ -119,7 +118,7 @@ static void read_title(struct forkflame *ff, struct process *p)
 		id = strtab_id(ff->strings, text.at, text.len);
 	str_free(&text);
 	if (id == STRTAB_NONE || id == process_command(p) ||
-	    is_another_program(ff, p))
+	    session_is_another_program(ff, p))
 		return;
 	p->title = id;
 	p->titles++;
