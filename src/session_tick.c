@@ -177,7 +177,8 @@ static void sample_list(struct forkflame *ff, uint64_t fresh_ns)
 	if (may_stop && ff->oncpu && ff->to_stop.n)
 		session_spare_sleepers(ff);
 	if (may_stop && ff->to_stop.n) {
-		ff->stray = ff->to_stop.at[0]->tid;
+		if (!ff->stray)
+			ff->stray = ff->to_stop.at[0]->tid;
 		stop_all(ff);
 	}
 	for (size_t i = 0; !may_stop && i < ff->to_stop.n; i++)
