@@ -3,13 +3,7 @@
 
 #include <string.h>
 
-static uint64_t get_u64(const uint8_t *bytes, size_t at)
-{
-	uint64_t value;
-
-	memcpy(&value, bytes + at, sizeof(value));
-	return value;
-}
+#include "python/bytes.h"
 
 /* From the first to the last of the fields that we need, but the type. */
 static struct span needed(const struct layout *layout)
@@ -126,8 +120,8 @@ bool codefields_parse(const struct layout *layout, const uint8_t *bytes,
 	size_t start = codefields_span(layout).from;
 
 	*ret = (struct codefields){
-		.type = get_u64(bytes, layout->object.type - start),
-		.table = get_u64(bytes, layout->code.linetable - start),
+		.type = bytes_u64(bytes, layout->object.type - start),
+		.table = bytes_u64(bytes, layout->code.linetable - start),
 	};
 	memcpy(&ret->firstline, bytes + layout->code.firstlineno - start,
 	       sizeof(ret->firstline));
@@ -141,7 +135,7 @@ bool codefields_parse(const struct layout *layout, const uint8_t *bytes,
 
 		if (at[k] == LAYOUT_NONE)
 			continue;
-		addr = get_u64(bytes, at[k] - start);
+		addr = bytes_u64(bytes, at[k] - start);
 		if (!addr || addr % 8 || addr > UINT64_MAX - PYSTR_HEAD)
 			return false;
 		ret->names[k] = addr;

@@ -22,6 +22,7 @@
 #include <string.h>
 
 #include "base/outcome.h"
+#include "python/bytes.h"
 #include "python/framebuf.h"
 #include "python/framestart.h"
 
@@ -49,25 +50,12 @@ struct link {
 	bool is_entry; /* an evaluation was entered from C by it */
 };
 
-static uint64_t get_u64(const uint8_t *bytes, size_t at)
-{
-	uint64_t value;
-
-	memcpy(&value, bytes + at, sizeof(value));
-	return value;
-}
-
 static int32_t get_i32(const uint8_t *bytes, size_t at)
 {
 	int32_t value;
 
 	memcpy(&value, bytes + at, sizeof(value));
 	return value;
-}
-
-static bool is_pointer(uint64_t addr)
-{
-	return addr && addr % 8 == 0;
 }
 
 static bool chunk_holds(const struct stackchunk *chunk, uint64_t addr,
@@ -129,7 +117,7 @@ static int enter_chunk(struct walk *w, uint64_t addr, size_t len,
 	}
 	chunk = (struct stackchunk){ .addr = w->next_chunk,
 				     .size = CHUNK_BYTES };
-	if (!is_pointer(chunk.addr) || !chunk_holds(&chunk, addr, len) ||
+	if (!bytes_is_pointer(chunk.addr) || !chunk_holds(&chunk, addr, len) ||
 	    !stackhint_reserve_chunk(hint))
 		return 0;
 	chunk.fetched = (uint32_t)(addr + len - chunk.addr);
@@ -200,7 +188,7 @@ static int find_bytecode(struct walk *w, const uint8_t *frame, uint64_t code,
 	r = mem_read_u64(w->mem, code + layout->code.tlbc, &copies);
 	if (r)
 		return r;
-	if (index < 0 || !is_pointer(copies))
+	if (index < 0 || !bytes_is_pointer(copies))
 		return OUT_TORN;
 	slot = copies + layout->tlbc.entries + (uint64_t)index * sizeof(slot);
 	ranges[0] = (struct mem_range){ .addr = copies + layout->tlbc.n,
@@ -223,8 +211,9 @@ static int parse_code(struct walk *w, const uint8_t *frame, struct link *ret)
 	uint64_t bytecode;
 	int r;
 
-	ret->raw.code = get_u64(frame, layout->frame.code) & ~layout->tag_mask;
-	if (!is_pointer(ret->raw.code))
+	ret->raw.code = bytes_u64(frame, layout->frame.code) &
+			~layout->tag_mask;
+	if (!bytes_is_pointer(ret->raw.code))
 		return OUT_TORN;
 	if (layout->frame_kind == FRAME_OBJECT) {
 		int32_t lasti = get_i32(frame, layout->frame.instr);
@@ -237,7 +226,7 @@ static int parse_code(struct walk *w, const uint8_t *frame, struct link *ret)
 	if (r)
 		return r;
 	ret->raw.instr =
-		(int64_t)(get_u64(frame, layout->frame.instr) - bytecode);
+		(int64_t)(bytes_u64(frame, layout->frame.instr) - bytecode);
 	return 0;
 }
 
@@ -247,7 +236,7 @@ static int read_link(struct walk *w, uint64_t addr, struct link *ret)
 	uint8_t bytes[FRAME_BYTES];
 	int r;
 
-	if (!is_pointer(addr))
+	if (!bytes_is_pointer(addr))
 		return OUT_TORN;
 	r = expect_frame(w, addr, layout->frame.size);
 	if (!r)
@@ -255,7 +244,7 @@ static int read_link(struct walk *w, uint64_t addr, struct link *ret)
 	if (r)
 		return r;
 	*ret = (struct link){
-		.previous = get_u64(bytes, layout->frame.previous),
+		.previous = bytes_u64(bytes, layout->frame.previous),
 		.raw.addr = addr,
 		.is_python = true,
 	};

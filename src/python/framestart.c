@@ -16,22 +16,8 @@
  */
 #include "python/framestart.h"
 
-#include <string.h>
-
 #include "base/outcome.h"
-
-static uint64_t get_u64(const uint8_t *bytes, size_t at)
-{
-	uint64_t value;
-
-	memcpy(&value, bytes + at, sizeof(value));
-	return value;
-}
-
-static bool is_pointer(uint64_t addr)
-{
-	return addr && addr % 8 == 0;
-}
+#include "python/bytes.h"
 
 void framestart_span(const struct layout *layout, size_t *ret_from,
 		     size_t *ret_len)
@@ -77,7 +63,7 @@ static int read_cframe(const struct mem *mem, const struct layout *layout,
 		  .len = sizeof(*ret_previous) },
 	};
 
-	if (!is_pointer(cframe))
+	if (!bytes_is_pointer(cframe))
 		return OUT_TORN;
 	stackhint_also(hint, ranges[0].addr, ranges[0].len);
 	stackhint_also(hint, ranges[1].addr, ranges[1].len);
@@ -154,16 +140,16 @@ int framestart_find(const struct mem *mem, const struct layout *layout,
 	r = mem_read(mem, tstate + from, bytes, len);
 	if (r)
 		return r;
-	ret->leaf = get_u64(bytes, layout->thread.frame - from);
+	ret->leaf = bytes_u64(bytes, layout->thread.frame - from);
 	if (layout->thread.base_frame != LAYOUT_NONE)
-		ret->base = get_u64(bytes, layout->thread.base_frame - from);
+		ret->base = bytes_u64(bytes, layout->thread.base_frame - from);
 	if (layout->thread.datastack_chunk != LAYOUT_NONE)
 		ret->chunk =
-			get_u64(bytes, layout->thread.datastack_chunk - from);
+			bytes_u64(bytes, layout->thread.datastack_chunk - from);
 	if (layout->frame_kind != FRAME_CFRAME || !ret->leaf)
 		return 0;
 	from = layout->thread.datastack_chunk + FRAMESTART_UNUSED - from;
-	ret->unused = get_u64(bytes, from);
-	ret->unused_end = get_u64(bytes, from + sizeof(uint64_t));
+	ret->unused = bytes_u64(bytes, from);
+	ret->unused_end = bytes_u64(bytes, from + sizeof(uint64_t));
 	return read_cframes(mem, layout, hint, tstate, ret);
 }

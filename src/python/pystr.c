@@ -6,17 +6,10 @@
 #include <string.h>
 
 #include "base/outcome.h"
+#include "python/bytes.h"
 
 /* Characters that are decoded at a time. */
 #define SLICE 512
-
-static uint64_t get_u64(const uint8_t *bytes, size_t at)
-{
-	uint64_t value;
-
-	memcpy(&value, bytes + at, sizeof(value));
-	return value;
-}
 
 /* No read goes beyond the string: it may be the last thing in its mapping. */
 #define HEAD_MAX 128
@@ -63,8 +56,8 @@ int pystr_head(const struct mem *mem, const struct layout *layout,
 	r = mem_read(mem, addr, bytes, len);
 	if (r)
 		return r;
-	head.length = get_u64(bytes, layout->str.length);
-	head.hash = (int64_t)get_u64(bytes, layout->str.hash);
+	head.length = bytes_u64(bytes, layout->str.length);
+	head.hash = (int64_t)bytes_u64(bytes, layout->str.hash);
 	r = find_data(mem, layout, addr, bytes, &head);
 	if (r)
 		return r;
