@@ -64,7 +64,7 @@ void str_printf(struct str *s, const char *format, ...)
 	s->len += (size_t)len;
 }
 
-char *str_room(struct str *s, size_t more)
+char *str_grow(struct str *s, size_t more)
 {
 	return str_reserve(s, more) ? s->at + s->len : NULL;
 }

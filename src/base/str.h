@@ -24,12 +24,21 @@ void str_puts(struct str *s, const char *text);
 void str_printf(struct str *s, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
+/* Make room for @more bytes and a NUL, whatever there is; returns as str_room. */
+char *str_grow(struct str *s, size_t more);
+
 /*
  * Room for @more bytes and a NUL behind what there is, for what is quicker to
  * write there directly. The caller makes `len` grow by what it wrote, and writes
  * the NUL. NULL without memory.
  */
-char *str_room(struct str *s, size_t more);
+static inline char *str_room(struct str *s, size_t more)
+{
+	if (s->failed || more >= s->room - s->len)
+		return str_grow(s, more);
+	return s->at + s->len;
+}
+
 void str_clear(struct str *s);
 void str_free(struct str *s);
 

@@ -22,16 +22,15 @@
  * ten times as many as samples, where those find ever other stacks. So nothing is
  * formatted twice if that can be helped. Of an event
  *
- *	BEGIN,"name":"f","ts":1.5,"dur":2,"args":{"file":"a.py","line":3,...}}
+ *	BEGIN,"ts":1.5,"dur":2,"name":"f","args":{"file":"a.py","line":3,...}}
  *
- * the piece of a frame is, one after the other, `,"name":"f","ts":` (`name`
- * bytes), `,"args":{"file":"a.py"` (`args`) and `,"line":3` (`line`).
+ * all up to the name is the head: it is the same for calls that begin and end
+ * together, as most do. The piece of a frame is `"f","args":{"file":"a.py"` (`len`
+ * bytes), then `,"line":3` (`line`).
  */
 
-#define ARGS ",\"args\":{"
-
 /* What copy() may touch behind the end of both: most texts are shorter. */
-#define BEYOND 64
+#define BEYOND 32
 
 /* Room for all of an event that is not BEGIN or a piece. */
 #define REST 512
@@ -57,16 +56,12 @@ static uint64_t exact(uint64_t ns)
 	return ns - ns % 125;
 }
 
-static void time_make(struct chrome_time *time, uint64_t ns)
+static char *put_time(char *to, struct chrome_time *time, uint64_t ns)
 {
-	if (time->len && time->ns == ns)
-		return;
-	time->ns = ns;
-	time->len = decimal_put(time->text, ns, 3);
-}
-
-static char *put_time(char *to, const struct chrome_time *time)
-{
+	if (!time->len || time->ns != ns) {
+		time->ns = ns;
+		time->len = decimal_put(time->text, ns, 3);
+	}
 	memcpy(to, time->text, sizeof(time->text));
 	return to + time->len;
 }
@@ -75,10 +70,39 @@ static char *put_time(char *to, const struct chrome_time *time)
 static char *put_us(struct chrome_calls *c, char *to, uint64_t ns)
 {
 	uint64_t mixed = ns * 0x9e3779b97f4a7c15u;
-	struct chrome_time *time = &c->times[mixed >> 32 & (CHROME_TIMES - 1)];
 
-	time_make(time, ns);
-	return put_time(to, time);
+	return put_time(to, &c->times[mixed >> 32 & (CHROME_TIMES - 1)], ns);
+}
+
+static char *put_text(char *to, const char *text)
+{
+	size_t len = strlen(text); /* of a constant */
+
+	memcpy(to, text, len);
+	return to + len;
+}
+
+static int make_head(struct chrome_calls *c, uint64_t from_ns,
+		     uint64_t until_ns)
+{
+	char *to;
+
+	if (c->head.len && c->from_ns == from_ns && c->until_ns == until_ns)
+		return 0;
+	c->from_ns = from_ns;
+	c->until_ns = until_ns;
+	str_clear(&c->head);
+	to = str_room(&c->head, c->begin.len + REST);
+	if (!to)
+		return -ENOMEM;
+	to = copy(to, c->begin.at, c->begin.len);
+	to = put_text(to, ",\"ts\":");
+	to = put_time(to, &c->from, from_ns);
+	to = put_text(to, ",\"dur\":");
+	to = put_us(c, to, until_ns - from_ns);
+	to = put_text(to, ",\"name\":");
+	c->head.len = (size_t)(to - c->head.at);
+	return 0;
 }
 
 /* --- pieces */
@@ -98,43 +122,6 @@ static int make_piece(struct chrome_calls *c, uint32_t number)
 	struct chrome_piece piece = { 0 };
 	struct sink texts = { 0 };
 
-	if (c->texts.len > TEXTS_BYTES) {
-		str_clear(&c->texts);
-		memset(c->pieces.at, 0, c->pieces.n * sizeof(*c->pieces.at));
-	}
-	texts.text = c->texts;
-	texts.json.to = &texts.text;
-	piece.at = (uint32_t)texts.text.len;
-	sink_field(&texts, ",\"name\":");
-	if (name)
-		sink_id(&texts, strings, name);
-	else
-		json_text(&texts.json, TIMELINE_NO_FRAMES);
-	str_puts(&texts.text, ",\"ts\":");
-	piece.name = (uint32_t)texts.text.len - piece.at;
-	str_puts(&texts.text, ARGS);
-	if (frame.file) {
-		sink_field(&texts, "\"file\":");
-		sink_id(&texts, strings, frame.file);
-	}
-	piece.args = (uint32_t)texts.text.len - piece.at - piece.name;
-	if (frame.line > 0) {
-		sink_field(&texts, frame.file ? ",\"line\":" : "\"line\":");
-		sink_u64(&texts, (uint64_t)frame.line);
-	}
-	piece.line =
-		(uint32_t)texts.text.len - piece.at - piece.name - piece.args;
-	(void)str_room(&texts.text, BEYOND);
-	c->texts = texts.text;
-	c->pieces.at[number] = piece;
-	return c->texts.failed ? -ENOMEM : 0;
-}
-
-static int find_piece(struct chrome_calls *c, uint32_t number,
-		      struct chrome_piece *ret)
-{
-	int r = 0;
-
 	if (number >= c->pieces.n) {
 		size_t more = number + 1 - c->pieces.n;
 
@@ -144,10 +131,42 @@ static int find_piece(struct chrome_calls *c, uint32_t number,
 		       more * sizeof(*c->pieces.at));
 		c->pieces.n += more;
 	}
-	if (!c->pieces.at[number].name)
-		r = make_piece(c, number);
-	*ret = c->pieces.at[number];
-	return r;
+	if (c->texts.len > TEXTS_BYTES) {
+		str_clear(&c->texts);
+		memset(c->pieces.at, 0, c->pieces.n * sizeof(*c->pieces.at));
+	}
+	texts.text = c->texts;
+	texts.json.to = &texts.text;
+	piece.at = (uint32_t)texts.text.len;
+	if (name)
+		sink_id(&texts, strings, name);
+	else
+		json_text(&texts.json, TIMELINE_NO_FRAMES);
+	sink_field(&texts, ",\"args\":{");
+	if (frame.file) {
+		sink_field(&texts, "\"file\":");
+		sink_id(&texts, strings, frame.file);
+	}
+	piece.len = (uint32_t)texts.text.len - piece.at;
+	if (frame.line > 0) {
+		sink_field(&texts, frame.file ? ",\"line\":" : "\"line\":");
+		sink_u64(&texts, (uint64_t)frame.line);
+	}
+	piece.line = (uint32_t)texts.text.len - piece.at - piece.len;
+	piece.bare = !frame.file;
+	(void)str_room(&texts.text, BEYOND);
+	c->texts = texts.text;
+	c->pieces.at[number] = piece;
+	return c->texts.failed ? -ENOMEM : 0;
+}
+
+/* That of frame @number; NULL without memory. It stays until the next is made. */
+static const struct chrome_piece *find_piece(struct chrome_calls *c,
+					     uint32_t number)
+{
+	if (number < c->pieces.n && c->pieces.at[number].len)
+		return &c->pieces.at[number];
+	return make_piece(c, number) ? NULL : &c->pieces.at[number];
 }
 
 /* --- events */
@@ -155,14 +174,6 @@ static int find_piece(struct chrome_calls *c, uint32_t number,
 static bool weighs(const struct weight *self)
 {
 	return self->wall_ns || self->cpu_ns || self->samples;
-}
-
-static char *put_text(char *to, const char *text)
-{
-	size_t len = strlen(text); /* of a constant */
-
-	memcpy(to, text, len);
-	return to + len;
 }
 
 static char *put_self(struct chrome_calls *c, char *to,
@@ -173,43 +184,47 @@ static char *put_self(struct chrome_calls *c, char *to,
 	to = put_text(to, ",\"self_cpu_us\":");
 	to = put_us(c, to, self->cpu_ns);
 	to = put_text(to, ",\"self_samples\":");
-	return to + decimal_put(to, self->samples, 0);
+	if (self->samples > 9)
+		return to + decimal_put(to, self->samples, 0);
+	*to = (char)('0' + self->samples);
+	return to + 1;
 }
 
-static int write_call(struct chrome_calls *c, const struct chrome_call *call,
-		      uint64_t until_ns)
+static int write_call(struct chrome_calls *c, const struct chrome_call *call)
 {
+	const struct chrome_piece *piece = find_piece(c, call->frame);
 	struct str *text = &c->sink->text;
-	struct chrome_piece piece;
-	const char *from;
+	size_t len;
 	char *begin, *to;
-	int r = find_piece(c, call->frame, &piece);
 
-	if (r)
-		return r;
-	if (call->several)
-		piece.line = 0;
-	begin = to = str_room(text, c->begin.len + piece.name + piece.args +
-					    piece.line + REST);
+	if (!piece)
+		return -ENOMEM;
+	len = piece->len + (call->several ? 0 : piece->line);
+	begin = to = str_room(text, c->head.len + len + REST);
 	if (!begin)
 		return -ENOMEM;
-	from = c->texts.at + piece.at;
-	to = copy(to, c->begin.at, c->begin.len);
-	to = copy(to, from, piece.name);
-	time_make(&c->from, call->from_ns);
-	to = put_time(to, &c->from);
-	to = put_text(to, ",\"dur\":");
-	to = put_us(c, to, until_ns - call->from_ns);
-	to = copy(to, from + piece.name, piece.args + piece.line);
+	to = copy(to, c->head.at, c->head.len);
+	to = copy(to, c->texts.at + piece->at, len);
 	if (weighs(&call->self)) {
-		if (piece.args + piece.line > strlen(ARGS))
+		if (!piece->bare || len > piece->len)
 			*to++ = ',';
 		to = put_self(c, to, &call->self);
 	}
 	to = put_text(to, "}}");
 	*to = '\0';
 	text->len += (size_t)(to - begin);
-	return sink_pass(c->sink);
+	return 0;
+}
+
+/* Write @n calls that begin and end together, the outermost first. */
+static int write_calls(struct chrome_calls *c, const struct chrome_call *call,
+		       size_t n, uint64_t until_ns)
+{
+	int r = make_head(c, call->from_ns, until_ns);
+
+	for (size_t i = 0; !r && i < n; i++)
+		r = write_call(c, &call[i]);
+	return r ? r : sink_pass(c->sink);
 }
 
 /* --- calls */
@@ -222,7 +237,7 @@ static int write_held(struct chrome_calls *c, size_t n)
 	for (; !r && n; n--) {
 		const struct chrome_call *call = &c->held.at[--c->held.n];
 
-		r = write_call(c, call, call->until_ns);
+		r = write_calls(c, call, 1, call->until_ns);
 	}
 	return r;
 }
@@ -264,10 +279,9 @@ static int close_calls(struct chrome_calls *c, size_t depth, uint64_t at_ns)
 			from--;
 		if (from && open[from - 1].from_ns == open[from].from_ns)
 			return hold(c, from, until_ns);
-		for (size_t i = from; !r && i < n; i++) {
+		for (size_t i = from; i < n; i++)
 			held += open[i].held;
-			r = write_call(c, &open[i], until_ns);
-		}
+		r = write_calls(c, open + from, n - from, until_ns);
 		if (!r)
 			r = write_held(c, held);
 		c->open.n = from;
@@ -355,6 +369,7 @@ int chrome_calls(struct chrome_calls *calls, const struct str *begin,
 
 	str_clear(&calls->begin);
 	str_add(&calls->begin, begin->at, begin->len);
+	str_clear(&calls->head);
 	if (!str_room(&calls->begin, BEYOND))
 		return -ENOMEM;
 	for (course_rewind(course); !r && course_next(course);) {
@@ -381,6 +396,7 @@ int chrome_calls(struct chrome_calls *calls, const struct str *begin,
 void chrome_calls_free(struct chrome_calls *calls)
 {
 	str_free(&calls->begin);
+	str_free(&calls->head);
 	str_free(&calls->texts);
 	vec_free(&calls->pieces);
 	vec_free(&calls->open);

@@ -25,15 +25,16 @@ struct chrome_call {
 /* Lengths of what is the same in all calls of a frame; see out_chrome_calls.c. */
 struct chrome_piece {
 	uint32_t at;
-	uint32_t name; /* 0: not made yet */
-	uint32_t args, line;
+	uint32_t len; /* 0: not made yet */
+	uint32_t line;
+	bool bare; /* of a file */
 };
 
 /* A time in microseconds, as text. */
 struct chrome_time {
 	uint64_t ns;
 	size_t len; /* 0: none yet */
-	char text[32];
+	char text[48];
 };
 
 /* A stack, and the frame that it ends with, at its depth. */
@@ -47,12 +48,14 @@ struct chrome_calls {
 	const struct timeline *tl;
 	struct sink *sink;
 	struct str begin; /* how each event of the thread begins */
+	struct str head;  /* of an event of these times; empty: none yet */
+	uint64_t from_ns, until_ns;
 	struct str texts; /* of the pieces */
 	struct VEC(struct chrome_piece) pieces;
 	struct VEC(struct chrome_call) open;  /* by depth */
 	struct VEC(struct chrome_call) held;  /* innermost first */
 	struct VEC(struct chrome_node) nodes; /* of the newest stack, by depth */
-	struct chrome_time from;              /* of the newest call */
+	struct chrome_time from;              /* of the newest head */
 	struct chrome_time times[CHROME_TIMES];
 };
 

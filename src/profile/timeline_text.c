@@ -64,12 +64,15 @@ static char *before(char *end, uint64_t value)
 
 size_t decimal_put(char *to, uint64_t value, unsigned digits)
 {
-	char text[DECIMAL_MAX], *end = text + sizeof(text), *at = end;
-	uint64_t unit = 1, rest;
+	/* The second half is there to be copied: a length that does not differ
+	 * each time is much faster. */
+	char text[2 * DECIMAL_MAX], *end = text + DECIMAL_MAX, *at = end;
+	uint64_t unit = 1, rest = 0;
 
 	for (unsigned i = 0; i < digits; i++)
 		unit *= 10;
-	rest = value % unit;
+	if (digits)
+		rest = value % unit;
 	if (rest) {
 		for (; rest % 10 == 0; rest /= 10)
 			digits--;
@@ -77,8 +80,9 @@ size_t decimal_put(char *to, uint64_t value, unsigned digits)
 			*--at = (char)('0' + rest % 10);
 		*--at = '.';
 	}
-	at = before(at, value / unit);
-	memcpy(to, at, (size_t)(end - at));
+	at = before(at, unit > 1 ? value / unit : value);
+	memset(end, 0, DECIMAL_MAX);
+	memcpy(to, at, DECIMAL_MAX);
 	return (size_t)(end - at);
 }
 

@@ -29,12 +29,12 @@ static void merges_a_call_over_slices_whatever_its_line(void **state)
 		"\"tid\":100,\"args\":{\"sort_index\":0}},\n"
 		"{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":100,"
 		"\"tid\":100,\"args\":{\"name\":\"100 Main\"}},\n"
-		"{\"ph\":\"X\",\"pid\":100,\"tid\":100,\"name\":\"main\","
-		"\"ts\":10000,\"dur\":30000,\"args\":{\"file\":\"a.py\","
+		"{\"ph\":\"X\",\"pid\":100,\"tid\":100,\"ts\":10000,"
+		"\"dur\":30000,\"name\":\"main\",\"args\":{\"file\":\"a.py\","
 		"\"line\":1,\"self_wall_us\":10000,\"self_cpu_us\":0,"
 		"\"self_samples\":1}},\n"
-		"{\"ph\":\"X\",\"pid\":100,\"tid\":100,\"name\":\"f\","
-		"\"ts\":10000,\"dur\":20000,\"args\":{\"file\":\"a.py\","
+		"{\"ph\":\"X\",\"pid\":100,\"tid\":100,\"ts\":10000,"
+		"\"dur\":20000,\"name\":\"f\",\"args\":{\"file\":\"a.py\","
 		"\"self_wall_us\":20000,\"self_cpu_us\":20000,"
 		"\"self_samples\":2}}]}\n");
 }
@@ -104,13 +104,32 @@ static void keeps_nanoseconds(void **state)
 	assert_has(text, "\"self_wall_us\":2.05,\"self_cpu_us\":0.007,");
 }
 
+/* Is there a call of @name... in an event that has @part before it? */
+static bool has_call(const struct str *text, const char *part, const char *name)
+{
+	char call[40];
+	const char *at = text->at, *end;
+
+	(void)snprintf(call, sizeof(call), ",\"name\":\"%s", name);
+	for (; (at = strstr(at, "{\"ph\":\"X\"")); at = end) {
+		const char *found = strstr(at, part);
+		const char *named = strstr(at, call);
+
+		end = strchr(at, '\n');
+		end = end ? end : text->at + text->len;
+		if (found && named && found < named && named < end)
+			return true;
+	}
+	return false;
+}
+
 /* The place of the event of a call; each is there once. */
 static const char *event_of(const struct str *text, const char *name)
 {
 	char part[40];
 	const char *at;
 
-	(void)snprintf(part, sizeof(part), "\"name\":\"%s\",\"ts\"", name);
+	(void)snprintf(part, sizeof(part), ",\"name\":\"%s\",\"args\"", name);
 	at = strstr(text->at, part);
 	assert_non_null(at);
 	assert_null(strstr(at + 1, part));
@@ -134,8 +153,8 @@ static void puts_a_caller_before_what_began_with_it(void **state)
 	assert_true(event_of(text, "a") < event_of(text, "b"));
 	assert_true(event_of(text, "b") < event_of(text, "c"));
 	assert_true(event_of(text, "i") < event_of(text, "j"));
-	assert_has(text, "\"h\",\"ts\":20000,\"dur\":10000");
-	assert_has(text, "\"i\",\"ts\":30000,\"dur\":20000");
+	assert_has(text, "\"ts\":20000,\"dur\":10000,\"name\":\"h\"");
+	assert_has(text, "\"ts\":30000,\"dur\":20000,\"name\":\"i\"");
 }
 
 static void loses_no_call_that_takes_no_time(void **state)
@@ -160,6 +179,22 @@ static void loses_no_call_that_takes_no_time(void **state)
 	for (const char *name = "abcdef"; *name; name++)
 		(void)event_of(text, (const char[]){ *name, '\0' });
 	assert_true(timeline_sum(text->at, "\"self_samples\":") == 4);
+}
+
+static void tells_threads_apart_that_begin_and_end_together(void **state)
+{
+	struct told *told = *state;
+	struct maker *m = &told->m;
+	uint32_t other = maker_thread(m, 0, 0, 101, 0, "Other");
+	const struct str *text;
+
+	maker_busy(m, told->thread, 0, 10, maker_stack(m, "a.py:a:1"));
+	maker_busy(m, other, 0, 10, maker_stack(m, "a.py:b:1"));
+	text = told_view(told, out_chrome, 10);
+	assert_true(has_call(text, "\"tid\":100,", "a\""));
+	assert_true(has_call(text, "\"tid\":101,", "b\""));
+	assert_false(has_call(text, "\"tid\":101,", "a\""));
+	assert_false(has_call(text, "\"tid\":100,", "b\""));
 }
 
 static void weighs_what_the_history_weighs(void **state)
@@ -190,9 +225,9 @@ static void gives_a_pid_that_is_used_again_a_number_of_its_own(void **state)
 			  "\"args\":{\"name\":\"101 (2) python3 evil.py");
 	assert_has(&text, "{\"ph\":\"X\",\"pid\":4194405,\"tid\":4194405,");
 	/* The first one, of which only `work` and `get` were seen. */
-	assert_has(&text, "{\"ph\":\"X\",\"pid\":101,\"tid\":101,"
-			  "\"name\":\"work\"");
-	assert_has_not(&text, "\"pid\":101,\"tid\":101,\"name\":\"na");
+	assert_has(&text, "{\"ph\":\"X\",\"pid\":101,\"tid\":101,");
+	assert_false(has_call(&text, "\"pid\":101,", "na"));
+	assert_true(has_call(&text, "\"pid\":101,", "work"));
 	str_free(&text);
 }
 
@@ -243,6 +278,7 @@ int main(void)
 		TOLD(keeps_nanoseconds),
 		TOLD(puts_a_caller_before_what_began_with_it),
 		TOLD(loses_no_call_that_takes_no_time),
+		TOLD(tells_threads_apart_that_begin_and_end_together),
 		SMALL(weighs_what_the_history_weighs),
 		SMALL(gives_a_pid_that_is_used_again_a_number_of_its_own),
 		SMALL(tells_of_births_execs_and_ends),
