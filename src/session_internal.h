@@ -416,6 +416,7 @@ struct forkflame {
 	pid_t stray;          /* the first that was stopped in it; 0: none */
 	struct threads fresh; /* on a CPU since a moment ago: look again ... */
 	uint64_t ripe_ns;     /* ... then, for the first of them */
+	int round;            /* of looks at the list, from 1 */
 	struct VEC(pid_t) moved; /* whose list of threads changed: look again */
 	struct VEC(
 		pid_t) nameless; /* threads whose names are to be looked for */

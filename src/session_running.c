@@ -86,7 +86,7 @@ static bool may_sleep(const struct forkflame *ff, const struct thread *t)
 	const struct oncpu_thread *rec =
 		ff->oncpu ? oncpu_find(ff->oncpu, t->tid) : NULL;
 
-	return !rec || !rec->known || rec->slept;
+	return !rec || !rec->known || session_has_slept(t, rec);
 }
 
 /* One stopped thread: read it, let it go, then do the rest. */

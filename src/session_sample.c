@@ -262,10 +262,20 @@ bool session_vouched(const struct forkflame *ff, const struct thread *t,
 	return *ret ? (*ret)->known : t->newborn;
 }
 
+/* Did it leave its CPU at @ns because we stopped it? */
+static bool was_stopped(const struct thread *t, uint64_t ns)
+{
+	return ns >= t->held_from_ns && ns <= t->held_to_ns;
+}
+
 bool session_is_ready(const struct thread *t, const struct oncpu_thread *rec)
 {
-	return rec->away ||
-	       (rec->out_ns >= t->held_from_ns && rec->out_ns <= t->held_to_ns);
+	return rec->away || was_stopped(t, rec->out_ns);
+}
+
+bool session_has_slept(const struct thread *t, const struct oncpu_thread *rec)
+{
+	return rec->slept_ns && !was_stopped(t, rec->slept_ns);
 }
 
 /* Pushed aside for no longer than this: as good as on its CPU. */
@@ -279,12 +289,18 @@ static void put(struct forkflame *ff, struct thread *t, bool stop)
 		thread_make_due(ff, t);
 }
 
-/* Until when it is too early to stop it. */
-static uint64_t ripe_at(const struct thread *t, const struct oncpu_thread *rec)
+/*
+ * Until when it is too early to stop it. One that is no sleeper and has been waited
+ * for has its CPU anew each time that we wait: it was pushed aside, by us.
+ */
+static uint64_t ripe_at(const struct forkflame *ff, const struct thread *t,
+			const struct oncpu_thread *rec)
 {
-	bool sleeper = rec->slept ||
+	bool sleeper = session_has_slept(t, rec) ||
 		       (weigh_has(&t->weigh) && !weigh_ran(&t->weigh));
 
+	if (!sleeper && ff->round > ROUNDS)
+		return rec->in_ns;
 	return rec->in_ns +
 	       (sleeper && !t->put_off ? FRESH_SLEEPER_NS : FRESH_NS);
 }
@@ -346,8 +362,8 @@ void session_sample_thread(struct forkflame *ff, struct thread *t)
 			read_candidate(ff, t, rec);
 		else if (ff->options.nonblocking)
 			session_sample_running(ff, t);
-		else if (ripe_at(t, rec) > clock_now())
-			put_fresh(ff, t, ripe_at(t, rec));
+		else if (ripe_at(ff, t, rec) > clock_now())
+			put_fresh(ff, t, ripe_at(ff, t, rec));
 		else if (!session_still_empty(ff, t) &&
 			 !session_sample_outside(ff, t))
 			put(ff, t, true);
@@ -384,8 +400,9 @@ void session_drain(struct forkflame *ff)
 /*
  * The first way, second half: those without a new record are proven. The others
  * have run meanwhile and go back to the list, unless it is the last round: then
- * one that is on a CPU is stopped, and one that is not is left for the next tick
- * (a stop would fail the system call that it sleeps in).
+ * one that is on a CPU or waits for one is stopped (pushed aside by us, it overtakes
+ * who is slow to read, under a tracer of system calls for one), and one that sleeps is
+ * left for the next tick: a stop would fail the system call that it sleeps in.
  */
 void session_settle_batch(struct forkflame *ff, bool last)
 {
@@ -411,7 +428,8 @@ void session_settle_batch(struct forkflame *ff, bool last)
 		} else if (!last) {
 			if (!vec_push(&ff->list, t))
 				thread_make_due(ff, t);
-		} else if (rec && rec->on && !ff->options.nonblocking) {
+		} else if (rec && (rec->on || session_is_ready(t, rec)) &&
+			   !ff->options.nonblocking) {
 			put(ff, t, true);
 		} else {
 			session_refuse(ff, t, OUT_TORN);

@@ -68,6 +68,9 @@ bool session_vouched(const struct forkflame *ff, const struct thread *t,
  */
 bool session_is_ready(const struct thread *t, const struct oncpu_thread *rec);
 
+/* Has it left a CPU of its own will since it was last seen, not because we stopped it? */
+bool session_has_slept(const struct thread *t, const struct oncpu_thread *rec);
+
 /* session_running.c: threads on a CPU. */
 
 /*

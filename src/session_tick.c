@@ -164,7 +164,7 @@ static void sample_list(struct forkflame *ff, uint64_t fresh_ns)
 	bool may_stop = fresh_ns != 0;
 
 	ff->to_stop.n = 0;
-	for (int round = 1; ff->list.n; round++) {
+	for (ff->round = 1; ff->list.n; ff->round++) {
 		size_t n = ff->list.n;
 
 		for (size_t i = 0; i < n; i++)
@@ -172,7 +172,7 @@ static void sample_list(struct forkflame *ff, uint64_t fresh_ns)
 		ff->list.n = 0;
 		await_fresh(ff, fresh_ns);
 		if (ff->oncpu)
-			session_settle_batch(ff, round >= ROUNDS);
+			session_settle_batch(ff, ff->round >= ROUNDS);
 	}
 	if (may_stop && ff->oncpu && ff->to_stop.n)
 		session_spare_sleepers(ff);

@@ -207,7 +207,7 @@ static void switched_out(struct oncpu_thread *t, struct cpu *cpu,
 		t->cpu_ns += record->time_ns - cpu->in_ns;
 	*cpu = (struct cpu){ 0 };
 	if (record->kind == PERF_SWITCH_OUT)
-		t->slept = true;
+		t->slept_ns = record->time_ns;
 	if (record->time_ns < t->last_ns)
 		return;
 	t->on = false;
@@ -292,7 +292,7 @@ void oncpu_seen(struct oncpu *o, pid_t tid)
 	if (!map_get(&o->by_tid, (uint64_t)tid, &i))
 		return;
 	o->threads.at[i].woke_ns = 0;
-	o->threads.at[i].slept = false;
+	o->threads.at[i].slept_ns = 0;
 }
 
 pid_t oncpu_next(struct oncpu *o)

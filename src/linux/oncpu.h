@@ -33,6 +33,7 @@ struct oncpu_thread {
 	uint64_t last_ns;  /* of its newest record */
 	uint64_t out_ns;   /* when it last left a CPU */
 	uint64_t woke_ns;  /* the first switch-in after oncpu_seen; 0: none */
+	uint64_t slept_ns; /* when it last left one of its own will, since then */
 	uint64_t cpu_ns;   /* time on CPUs, of intervals that have ended */
 	uint64_t in_ns;    /* begin of the present one */
 	uint64_t image_cpu_ns; /* what of cpu_ns is older than its newest image */
@@ -41,9 +42,8 @@ struct oncpu_thread {
 	uint32_t cpu;     /* where it is, or was last */
 	bool on;          /* newest record: switched in */
 	bool away;        /* newest record: pushed off, it could run */
-	bool slept;   /* it has left a CPU of its own will, since oncpu_seen */
-	bool known;   /* no record was lost since the newest one */
-	bool touched; /* in the list of oncpu_next */
+	bool known;       /* no record was lost since the newest one */
+	bool touched;     /* in the list of oncpu_next */
 };
 
 /*
@@ -82,7 +82,7 @@ void oncpu_feed(struct oncpu *o, const struct perf_record *record);
 /* What is known of @tid, or NULL; valid until the next drain or forget. */
 const struct oncpu_thread *oncpu_find(const struct oncpu *o, pid_t tid);
 
-/* The caller has looked at @tid: woke_ns and slept start anew. */
+/* The caller has looked at @tid: woke_ns and slept_ns start anew. */
 void oncpu_seen(struct oncpu *o, pid_t tid);
 
 /*

@@ -113,8 +113,9 @@ int stopper_begin(struct stopper *s, pid_t tid, struct stop *stop)
 		return OUT_BUSY;
 	if (ptrace(PTRACE_SEIZE, tid, 0, 0) < 0)
 		goto refused;
+	/* Before it is asked: on another CPU it may stop before we know. */
+	stop->asked_ns = clock_now();
 	if (ptrace(PTRACE_INTERRUPT, tid, 0, 0) == 0) {
-		stop->asked_ns = clock_now();
 		stop->state = STOP_ASKED;
 		return 0;
 	}

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The sampling thread works on the CPU of the thread that it looks at, and follows it."""
 import os
+import shutil
 import signal
 
 import fflive
@@ -65,5 +66,21 @@ def sampling_thread_follows_to_another_cpu():
         fflive.check_run(run.wait())
 
 
+def slow_reader_is_not_overtaken_for_ever():
+    """Under a tracer each system call of the profiler takes so long that its target,
+    which it pushes aside, runs on before what was read has been proven."""
+    if not shutil.which("strace"):
+        raise fflive.Skip("no strace")
+    need_records()
+    with fflive.Target([fflive.newest(), fflive.program("alternating.py"),
+                        "calls", "120"], notes=0) as target:
+        run = fflive.run(["-r", 100, "-d", 3, "-p", target.pid],
+                         under=["strace", "-f", "-o", "/dev/null"])
+        fflive.check_run(run)
+    samples, ticks = run.stats["samples"], run.stats["ticks"]["done"]
+    assert samples["taken"] > ticks / 2, "%s in %d ticks" % (samples, ticks)
+
+
 if __name__ == "__main__":
-    fflive.main(once=[sampling_thread_follows_to_another_cpu])
+    fflive.main(once=[sampling_thread_follows_to_another_cpu,
+                      slow_reader_is_not_overtaken_for_ever])

@@ -123,12 +123,12 @@ static void knows_who_has_slept_since_it_was_seen(void **state)
 	feed(o, PERF_SWITCH_IN, 7, 0, 100);
 	feed(o, PERF_SWITCH_AWAY, 7, 0, 150);
 	feed(o, PERF_SWITCH_IN, 7, 0, 200);
-	assert_false(oncpu_find(o, 7)->slept);
+	assert_int_equal(oncpu_find(o, 7)->slept_ns, 0);
 	feed(o, PERF_SWITCH_OUT, 7, 0, 250);
 	feed(o, PERF_SWITCH_IN, 7, 0, 300);
-	assert_true(oncpu_find(o, 7)->slept);
+	assert_int_equal(oncpu_find(o, 7)->slept_ns, 250);
 	oncpu_seen(o, 7);
-	assert_false(oncpu_find(o, 7)->slept);
+	assert_int_equal(oncpu_find(o, 7)->slept_ns, 0);
 	oncpu_close(o);
 }
 
