@@ -319,7 +319,7 @@ static size_t find_candidates(struct forkflame *ff, pid_t pid,
 	uint64_t device = 0, inode = 0;
 	size_t n = 0, kept = 0;
 
-	(void)procfs_exe(&ff->fs, pid, &device, &inode, NULL);
+	(void)procfs_exe(&ff->fs, pid, maps, &device, &inode, NULL);
 	for (size_t i = 0; i < maps->maps.n; i++) {
 		const struct proc_map *map = &maps->maps.at[i];
 		struct candidate c = { .map = map,
@@ -434,24 +434,26 @@ int session_locate_second(struct forkflame *ff, struct process *p,
 	return r;
 }
 
-int session_locate(struct forkflame *ff, struct process *p, struct runtime *ret)
+int session_locate(struct forkflame *ff, struct process *p, struct runtime *ret,
+		   bool *ret_alone)
 {
 	struct candidate list[CANDIDATES_MAX];
 	struct proc_maps maps = { 0 };
 	int verdict = OUT_NOT_PYTHON;
 	bool wants_library = false, live = false;
-	size_t n;
+	size_t n, looked;
 	int r;
 
+	*ret_alone = false;
 	r = read_maps(ff, p, &maps);
 	if (r != 0)
 		goto out;
 	n = find_candidates(ff, ff->remote->pid, &maps, list);
-	for (size_t i = 0; i < n && !live; i++) {
+	for (looked = 0; looked < n && !live; looked++) {
 		struct elf_facts facts = { 0 };
 		struct runtime rt = { 0 };
 
-		r = look_into(ff, &list[i], &facts, &rt);
+		r = look_into(ff, &list[looked], &facts, &rt);
 		if (r < 0)
 			goto out;
 		wants_library |= facts.needs_libpython;
@@ -462,6 +464,7 @@ int session_locate(struct forkflame *ff, struct process *p, struct runtime *ret)
 			*ret = rt;
 		verdict = more_telling(verdict, r);
 	}
+	*ret_alone = live && looked == n;
 	/* The loader has yet to map the library that the program asks for. */
 	r = verdict == OUT_NOT_PYTHON && wants_library ? OUT_NOT_YET : verdict;
 out:

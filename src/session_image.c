@@ -173,7 +173,7 @@ static void look_for_second(struct forkflame *ff, struct process *p)
 }
 
 static void image_found(struct forkflame *ff, struct process *p,
-			const struct runtime *rt)
+			const struct runtime *rt, bool alone)
 {
 	struct image *image = image_part(p, false);
 
@@ -188,7 +188,7 @@ static void image_found(struct forkflame *ff, struct process *p,
 	image->python =
 		strtab_id(ff->strings, rt->version, strlen(rt->version));
 	/* One that we were not there to see start may have it already. */
-	if (p->born_ns <= ff->start_ns)
+	if (p->born_ns <= ff->start_ns && !alone)
 		look_for_second(ff, p);
 	process_begin_sampling(ff, p);
 }
@@ -244,6 +244,7 @@ void process_probe(struct forkflame *ff, struct process *p)
 {
 	struct image *image = process_image(p);
 	struct runtime rt = { 0 };
+	bool alone = false;
 	int r;
 
 	/* What it has become says nothing of those whose image it still shares. */
@@ -267,9 +268,10 @@ void process_probe(struct forkflame *ff, struct process *p)
 	}
 	if (image->verdict == VERDICT_UNKNOWN)
 		return;
-	r = task_there(p->pid, p->pid) ? session_locate(ff, p, &rt) : OUT_GONE;
+	r = task_there(p->pid, p->pid) ? session_locate(ff, p, &rt, &alone)
+				       : OUT_GONE;
 	if (r == OUT_OK) {
-		image_found(ff, p, &rt);
+		image_found(ff, p, &rt, alone);
 		return;
 	}
 	if (r == OUT_UNKNOWN) {

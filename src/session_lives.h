@@ -118,10 +118,10 @@ void process_judge_late(struct forkflame *ff, struct process *p);
 
 /*
  * Look at the mappings of @p for an interpreter. Returns as probe_locate, with
- * *@ret set likewise.
+ * *@ret set likewise; *@ret_alone: of all that is mapped it is the only one.
  */
-int session_locate(struct forkflame *ff, struct process *p,
-		   struct runtime *ret);
+int session_locate(struct forkflame *ff, struct process *p, struct runtime *ret,
+		   bool *ret_alone);
 
 /*
  * Look for another interpreter beside @first, of another file (or another loading of

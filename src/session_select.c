@@ -193,19 +193,27 @@ int select_strangers(struct forkflame *ff, const struct procstat *procs,
 	return r;
 }
 
-/* Can its memory be read? Try, with one byte of its first mapping. */
-static int check_access(struct forkflame *ff, pid_t pid)
+/*
+ * Can its memory be read? Try, with one byte of its code; of its first mapping, if
+ * the kernel does not say where that is, or it is there no more.
+ */
+static int check_access(struct forkflame *ff, const struct proc_stat *stat)
 {
 	struct proc_maps maps = { 0 };
 	char byte;
-	int r = procfs_maps(&ff->fs, pid, &maps, NULL);
+	int r = OUT_UNKNOWN;
 
-	if (r == 0 && maps.maps.n) {
-		ff->remote->pid = pid;
-		r = mem_read(&ff->mem, maps.maps.at[0].start, &byte, 1);
+	ff->remote->pid = stat->pid;
+	if (stat->code_start > 1)
+		r = mem_read(&ff->mem, stat->code_start, &byte, 1);
+	if (r != 0 && r != OUT_DENIED) {
+		r = procfs_maps(&ff->fs, stat->pid, &maps, NULL);
+		if (r == 0 && maps.maps.n)
+			r = mem_read(&ff->mem, maps.maps.at[0].start, &byte, 1);
+		proc_maps_free(&maps);
 	}
-	proc_maps_free(&maps);
-	return r == OUT_DENIED ? denial_explain(&ff->fs, pid, &ff->err) : 0;
+	return r == OUT_DENIED ? denial_explain(&ff->fs, stat->pid, &ff->err)
+			       : 0;
 }
 
 int forkflame_add_pid(struct forkflame *ff, pid_t pid)
@@ -224,7 +232,7 @@ int forkflame_add_pid(struct forkflame *ff, pid_t pid)
 		return r;
 	if (r == 0 && !vec_push(&ff->roots, stat))
 		return error_set(&ff->err, -ENOMEM, "take in process %d", pid);
-	return check_access(ff, pid);
+	return r == 0 ? check_access(ff, &stat) : 0;
 }
 
 int forkflame_add_all(struct forkflame *ff)

@@ -33,6 +33,7 @@
 #include <linux/sock_diag.h>
 #include <netlink/socket.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -58,6 +59,7 @@
 #define ANSWER_NS (100 * NSEC_PER_MSEC)
 #define ANSWER_AGAIN_NS (5 * NSEC_PER_MSEC)
 #define CHILD_NS (500 * NSEC_PER_MSEC)
+#define CHILD_STACK 4096
 
 struct cnproc {
 	struct nl_sock *sock; /* owns the descriptor once it has it */
@@ -73,6 +75,8 @@ struct cnproc {
 	struct iovec pieces[BATCH];
 	struct sockaddr_nl senders[BATCH];
 	unsigned char bytes[BATCH][MESSAGE_MAX];
+	pid_t child; /* made to test it, and not waited for yet; 0: none */
+	_Alignas(16) char stack[CHILD_STACK]; /* the child's */
 };
 
 static void prepare_messages(struct cnproc *cn)
@@ -162,6 +166,14 @@ static size_t message_len(const struct cnproc *cn, int i)
 						     : MESSAGE_MAX;
 }
 
+/* The child that tested us, which ends or has ended. */
+static void reap_child(struct cnproc *cn)
+{
+	while (waitpid(cn->child, NULL, __WALL) < 0 && errno == EINTR)
+		;
+	cn->child = 0;
+}
+
 /* Those of the @got messages received that are news; how many. */
 static size_t decode_batch(struct cnproc *cn, int got, struct event *events)
 {
@@ -173,7 +185,11 @@ static size_t decode_batch(struct cnproc *cn, int got, struct event *events)
 		switch (cnproc_decode(cn->bytes[i], message_len(cn, i),
 				      &events[n])) {
 		case OUT_OK:
-			n++;
+			if (events[n].kind != EVENT_EXIT || !cn->child ||
+			    events[n].pid != cn->child)
+				n++;
+			else
+				reap_child(cn);
 			break;
 		case OUT_TORN:
 			/* What the kernel said there is not known: a loss. */
@@ -302,27 +318,38 @@ static int listen_events(struct cnproc *cn, struct error *err)
 	return 0;
 }
 
-/*
- * A child that ends at once. All arguments are 0: that is fork() but for the
- * exit signal, of which there is none, so nobody's SIGCHLD handler runs. Such a
- * child is seen only by those who wait with __WALL or __WCLONE.
- */
-static pid_t make_child(void)
+static int end_at_once(void *ctx)
 {
-	long pid = syscall(SYS_clone, 0L, 0L, 0L, 0L, 0L);
-
-	if (pid == 0)
-		_exit(0);
-	return pid < 0 ? -errno : (pid_t)pid;
+	(void)ctx;
+	_exit(0);
 }
 
-/* Wait for the birth and the end of @pid: 0, OUT_NOT_YET, a negative errno. */
-static int wait_child(struct cnproc *cn, pid_t pid)
+/*
+ * A child that ends at once. Our memory is not copied for it, and it has no exit
+ * signal, so nobody's SIGCHLD handler runs. Such a child is seen only by those who
+ * wait with __WALL or __WCLONE.
+ */
+static int make_child(struct cnproc *cn)
+{
+	int pid = clone(end_at_once, cn->stack + sizeof(cn->stack), CLONE_VM,
+			NULL);
+
+	if (pid < 0)
+		return -errno;
+	cn->child = pid;
+	return 0;
+}
+
+/*
+ * Wait for the birth of the child: 0, OUT_NOT_YET, a negative errno. The kernel told
+ * of it before clone() returned. Its end is not waited for: on a full machine that
+ * would take some milliseconds.
+ */
+static int wait_child(struct cnproc *cn)
 {
 	uint64_t deadline = clock_now() + CHILD_NS;
 	struct event events[BATCH];
-	bool born = false;
-	bool ended = false;
+	pid_t pid = cn->child;
 	int got;
 
 	do {
@@ -330,31 +357,22 @@ static int wait_child(struct cnproc *cn, pid_t pid)
 		if (got < 0)
 			return got;
 		for (size_t i = 0, n = decode_batch(cn, got, events); i < n;
-		     i++) {
-			if (events[i].pid != pid)
-				continue;
-			born = born || events[i].kind == EVENT_FORK;
-			ended = ended || events[i].kind == EVENT_EXIT;
-		}
-		if (born && ended)
-			return 0;
+		     i++)
+			if (events[i].pid == pid &&
+			    events[i].kind == EVENT_FORK)
+				return 0;
 	} while (got == BATCH || wait_readable(cn, deadline));
 	return OUT_NOT_YET;
 }
 
 static int test_child(struct cnproc *cn, struct error *err)
 {
-	pid_t pid = make_child();
-	int r;
+	int r = make_child(cn);
 
-	if (pid < 0)
-		return error_set(err, pid,
-				 "proc connector: make a child to test it");
-	r = wait_child(cn, pid);
 	if (r)
-		(void)kill(pid, SIGKILL);
-	while (waitpid(pid, NULL, __WALL) < 0 && errno == EINTR)
-		;
+		return error_set(err, r,
+				 "proc connector: make a child to test it");
+	r = wait_child(cn);
 	if (r == OUT_NOT_YET)
 		return error_set(err, -ETIMEDOUT,
 				 "proc connector: it answers, but did not tell "
@@ -417,6 +435,8 @@ void cnproc_close(struct cnproc *cn)
 	if (cn->acked)
 		(void)cnsock_request(cn->sock, PROC_CN_MCAST_IGNORE, 0);
 	nl_socket_free(cn->sock); /* closes the socket; NULL is fine */
+	if (cn->child)
+		reap_child(cn);
 	free(cn);
 }
 

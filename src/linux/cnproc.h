@@ -26,7 +26,8 @@ int cnproc_decode(const void *bytes, size_t len, struct event *ret);
 
 /*
  * Open the socket and prove that it works: namespaces, filter, buffer, LISTEN
- * acknowledged, the birth and the end of a child of our own seen.
+ * acknowledged, the birth of a child of our own seen. (Its end is seen, and it is
+ * waited for, by cnproc_read or at the latest by cnproc_close.)
  *
  * @buffer  bytes to ask for; 0: 8 MiB
  * @err     says which step was refused, why, and what would help

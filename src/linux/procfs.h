@@ -129,9 +129,12 @@ int procfs_maps(const struct procfs *fs, pid_t pid, struct proc_maps *ret,
  * Device and inode of /proc/PID/exe, as maps files write them: which mapping is
  * the executable. (On btrfs and on overlays stat tells other devices than maps;
  * where the reader may not open the file, *@ret_device is what stat tells.)
+ *
+ * @maps  its mappings: if one is of the file that stat tells, there is no more to
+ *        be found out. NULL: not known
  */
-int procfs_exe(const struct procfs *fs, pid_t pid, uint64_t *ret_device,
-	       uint64_t *ret_inode, struct error *err);
+int procfs_exe(const struct procfs *fs, pid_t pid, const struct proc_maps *maps,
+	       uint64_t *ret_device, uint64_t *ret_inode, struct error *err);
 
 /*
  * Open the file behind a mapping for reading: through /proc/PID/map_files (the

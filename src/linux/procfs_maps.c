@@ -220,8 +220,18 @@ static int open_regular(int root, const char *path)
 	return fd;
 }
 
-int procfs_exe(const struct procfs *fs, pid_t pid, uint64_t *ret_device,
-	       uint64_t *ret_inode, struct error *err)
+static bool has_file(const struct proc_maps *maps, uint64_t device,
+		     uint64_t inode)
+{
+	for (size_t i = 0; maps && i < maps->maps.n; i++)
+		if (maps->maps.at[i].device == device &&
+		    maps->maps.at[i].inode == inode)
+			return true;
+	return false;
+}
+
+int procfs_exe(const struct procfs *fs, pid_t pid, const struct proc_maps *maps,
+	       uint64_t *ret_device, uint64_t *ret_inode, struct error *err)
 {
 	char path[PROCFS_PATH];
 	struct stat st;
@@ -234,6 +244,8 @@ int procfs_exe(const struct procfs *fs, pid_t pid, uint64_t *ret_device,
 		return procfs_failed(errno, path, err);
 	*ret_device = device_of(major(st.st_dev), minor(st.st_dev));
 	*ret_inode = st.st_ino;
+	if (has_file(maps, *ret_device, *ret_inode))
+		return 0;
 	fd = open_regular(fs->root, path);
 	if (fd >= 0) {
 		(void)mapped_identity(fd, ret_device, ret_inode);

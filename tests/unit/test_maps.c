@@ -217,6 +217,7 @@ static void opens_no_pipe_in_the_place_of_a_file(void **state)
 static void tells_which_file_is_the_executable(void **state)
 {
 	const struct fakeproc *fake = *state;
+	struct proc_maps maps = { 0 };
 	struct proc_map map;
 	uint64_t device = 0;
 	uint64_t inode = 0;
@@ -224,8 +225,17 @@ static void tells_which_file_is_the_executable(void **state)
 	fakeproc_text(fake, "42/program", "x");
 	assert_int_equal(symlinkat("program", fake->fs.root, "42/exe"), 0);
 	map = map_of(fake, "42/program");
-	assert_int_equal(procfs_exe(&fake->fs, 42, &device, &inode, NULL), 0);
+	assert_int_equal(procfs_exe(&fake->fs, 42, NULL, &device, &inode, NULL),
+			 0);
 	assert_int_equal(inode, map.inode);
+	/* With its mappings, which have it by what stat tells, likewise. */
+	assert_true(vec_push(&maps.maps, map));
+	device = inode = 0;
+	assert_int_equal(
+		procfs_exe(&fake->fs, 42, &maps, &device, &inode, NULL), 0);
+	assert_int_equal(inode, map.inode);
+	assert_int_equal(device, map.device);
+	proc_maps_free(&maps);
 }
 
 int main(void)

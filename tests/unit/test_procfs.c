@@ -113,7 +113,7 @@ static void says_gone_of_one_who_is_not_there(void **state)
 			 OUT_GONE);
 	assert_int_equal(procfs_maps(&fake->fs, 42, &maps, &err), OUT_GONE);
 	assert_int_equal(procfs_command(&fake->fs, 42, &text, &err), OUT_GONE);
-	assert_int_equal(procfs_exe(&fake->fs, 42, &device, &inode, &err),
+	assert_int_equal(procfs_exe(&fake->fs, 42, NULL, &device, &inode, &err),
 			 OUT_GONE);
 	assert_int_equal(err.code, 0);
 	vec_free(&tids);
