@@ -5,12 +5,14 @@ import collections
 import ctypes
 import http.client
 import os
+import signal
 import socket
 import struct
 import subprocess
 import time
 
 import fflive
+import ffworkers
 from fflive import expect, must, near
 
 GUNICORN = "/usr/bin/gunicorn"
@@ -197,9 +199,35 @@ def gunicorn_workers_show_their_handlers():
         expect(run.weigh(master.pid, "view") == 0, "a view in the master")
 
 
+def children_of(pid):
+    """Their pids, of all its threads."""
+    found = []
+    for tid in fflive.threads_of(pid):
+        try:
+            with open("/proc/%d/task/%d/children" % (pid, tid)) as file:
+                found += file.read().split()
+        except FileNotFoundError:
+            pass
+    return found
+
+
+def profiler_keeps_no_child():
+    """The one that it makes to try the events with is waited for, not left a zombie
+    as long as it runs."""
+    with fflive.Target([fflive.newest(), fflive.program("twobusy.py"), "60", "1"],
+                       notes=0) as target:
+        run = fflive.start(["-p", target.pid])
+        ffworkers.wait_for_taking_in(run, {target.pid})
+        fflive.wait_until(lambda: not children_of(run.process.pid), 20,
+                          "the profiler without children")
+        run.signal(signal.SIGINT)
+        fflive.check_run(run.wait())
+
+
 if __name__ == "__main__":
     fflive.main([tree_that_runs_already_is_taken_in_whole],
                 [several_trees_in_one_run,
+                 profiler_keeps_no_child,
                  part_of_a_tree_is_not_the_tree,
                  workers_have_the_python_that_was_found_in_their_parent,
                  gunicorn_workers_show_their_handlers])
