@@ -9,8 +9,10 @@ NAME  only builds with this in their names
 
 The target has one thread that never rests, twenty frames deep. Of all of forkflame,
 for each sample that it took at 100 Hz: how often it entered the kernel, and by which
-calls (by strace -c, in five seconds), and the microseconds of CPU (the least of three
-times two seconds: what runs beside it makes it dearer). A shorter run is taken off, so
+calls (in five seconds), and the microseconds of CPU (the least of three times two
+seconds: what runs beside it makes it dearer). The calls are counted by perf trace -s
+where it may, else by strace -c. The latter stops it at each call: a target that shares
+its CPU runs on meanwhile, so that more is read again, and stopped. A shorter run is taken off, so
 that the start and the end of a run do not count. What depends on the machine's other
 processes are `events`, which tell of those that come and go, and most of `others`: now
 and then all that there are are looked at.
@@ -40,14 +42,28 @@ class Wrong(Exception):
     """The measurement could not be made."""
 
 
+def counter(where):
+    """A command prefix that counts the calls of what follows, and a pattern for name
+    and number in what it writes to the file; None, None when there is none."""
+    perf = ["perf", "trace", "-s", "-o", where]
+    if shutil.which("perf") and not subprocess.run(
+            perf + ["true"], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL).returncode:
+        return perf, r"^ +(?P<name>[a-z]\w+) +(?P<n>\d+) +\d+ +[\d.]+ .*%$"
+    if shutil.which("strace"):
+        return (["strace", "-f", "-c", "-o", where],
+                r"^ *[\d.]+ +[\d.]+ +\d+ +(?P<n>\d+)(?: +\d+)? +(?P<name>\w+)$")
+    return None, None
+
+
 class Run:
     """One run: samples, CPU seconds of forkflame, and its calls, when counted."""
 
     def __init__(self, pid, seconds, counted):
         with tempfile.TemporaryDirectory(prefix="fffarm-") as where:
             stats, calls = (os.path.join(where, name) for name in ("stats", "calls"))
-            command = ["strace", "-f", "-c", "-o", calls] if counted else []
-            command += [FORKFLAME, "record", "-r", str(RATE), "-d", str(seconds),
+            count, pattern = counter(calls) if counted else ([], None)
+            command = count + [FORKFLAME, "record", "-r", str(RATE), "-d", str(seconds),
                         "-p", str(pid), "-f", "collapsed", "-o",
                         os.path.join(where, "out"), "--stats", stats]
             process = subprocess.Popen(command, stdin=subprocess.DEVNULL,
@@ -62,16 +78,15 @@ class Run:
             self.seconds = usage.ru_utime + usage.ru_stime
             self.calls = collections.Counter()
             if counted:
-                self.count(calls)
+                self.count(calls, pattern)
 
-    def count(self, path):
+    def count(self, path, pattern):
         with open(path) as file:
-            rows = re.findall(r"^ *[\d.]+ +[\d.]+ +\d+ +(\d+)(?: +\d+)? +(\w+)$",
-                              file.read(), re.M)
-        for number, name in rows:
-            self.calls[name] += int(number)
-        if not self.calls.pop("total", 0):
-            raise Wrong("strace says nothing")
+            for row in re.finditer(pattern, file.read(), re.M):
+                self.calls[row["name"]] += int(row["n"])
+        self.calls.pop("total", 0)
+        if not self.calls:
+            raise Wrong("no calls were counted")
 
 
 def difference(pid, seconds, counted):
@@ -85,10 +100,10 @@ def difference(pid, seconds, counted):
 
 
 def per_sample(pid):
-    """({call: number}, microseconds); no calls where there is no strace."""
+    """({call: number}, microseconds); no calls where nothing counts them."""
     micros = min(seconds / n * 1e6 for n, seconds, _ in (
         difference(pid, LONG, False) for _ in range(ROUNDS)))
-    if not shutil.which("strace"):
+    if not counter(os.devnull)[0]:
         return {}, micros
     n, _, calls = difference(pid, COUNTED, True)
     return {name: number / n for name, number in calls.items()}, micros
