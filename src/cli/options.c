@@ -120,63 +120,40 @@ static enum options_result parse_check(int argc, char *argv[], char *message,
 	return OPTIONS_BAD;
 }
 
-static const struct option dump_options[] = {
-	OPTIONS_OF_SELECTION,
-	{ "output", required_argument, NULL, 'o' },
-	{ "json", no_argument, NULL, OPT_JSON },
-	{ "quiet", no_argument, NULL, 'q' },
-	{ "help", no_argument, NULL, 'h' },
-	{ NULL, 0, NULL, 0 },
-};
-
-/* One option. Returns NULL, or what is wrong with its value. */
-static const char *take_dump(struct options *ret, int opt, const char *value)
-{
-	if (options_is_selection(opt))
-		return options_take_selection(ret, opt, value);
-	if (opt == 'o')
-		ret->output = value;
-	else if (opt == 'q')
-		ret->quiet = true;
-	else if (opt == 'j' || opt == OPT_JSON)
-		ret->json = true;
-	return NULL;
-}
-
-enum options_result options_dump(int argc, char *argv[], struct options *ret,
-				 char *message, size_t len)
+bool options_take(const struct option_table *table, struct parsing *parsing,
+		  int argc, char *argv[], char *message, size_t len,
+		  enum options_result *ret)
 {
 	const char *wrong = NULL;
 	int opt;
 
-	optind = 0;
+	optind = 0; /* glibc and musl: begin anew */
 	opterr = 0;
-	while ((opt = getopt_long(argc, argv, "+:" SHORT_OF_SELECTION "o:jqh",
-				  dump_options, NULL)) != -1) {
-		if (opt == 'h')
-			return OPTIONS_HELP;
-		if (opt == '?' || opt == ':')
-			wrong = opt == ':' ? "needs a value" : "is not known";
+	*ret = OPTIONS_BAD;
+	while (!wrong && (opt = getopt_long(argc, argv, table->brief,
+					    table->names, NULL)) != -1) {
+		if (opt == 'h' || opt == OPT_HELP) {
+			*ret = OPTIONS_HELP;
+			return false;
+		}
+		if (opt == OPT_VERSION) {
+			*ret = OPTIONS_VERSION;
+			return false;
+		}
+		if (opt == ':')
+			wrong = "needs a value";
+		else if (opt == '?')
+			wrong = "is not known";
 		else
-			wrong = take_dump(ret, opt, optarg);
-		if (wrong) {
-			(void)snprintf(message, len, "dump: '%s' %s",
+			wrong = table->take(parsing, opt, optarg);
+		if (wrong)
+			(void)snprintf(message, len, "%s: '%s' %s", table->told,
 				       opt == ':' || opt == '?' || !optarg
 					       ? argv[optind - 1]
 					       : optarg,
 				       wrong);
-			return OPTIONS_BAD;
-		}
 	}
-	wrong = options_settle_selection(ret);
-	if (!wrong && optind < argc)
-		wrong = "a command cannot be dumped, only -p PID or -a";
-	else if (!wrong && !ret->n_pids && !ret->all)
-		wrong = "of what? Give -p PID or -a";
-	if (!wrong)
-		return OPTIONS_DUMP;
-	(void)snprintf(message, len, "dump: %s", wrong);
-	return OPTIONS_BAD;
+	return !wrong;
 }
 
 enum options_result options_parse(int argc, char *argv[], struct options *ret,

@@ -129,6 +129,25 @@ const char *options_take_view(struct parsing *parsing, int opt,
 void options_settle_view(struct parsing *parsing,
 			 enum forkflame_format otherwise);
 
+/* The options of a subcommand. */
+struct option_table {
+	const char *told;  /* before what is wrong: "dump" */
+	const char *brief; /* as getopt's; begins with ':' or "+:" */
+	const struct option *names;
+	/* Take one. Returns NULL; or what is wrong with its value, for "'VALUE' %s". */
+	const char *(*take)(struct parsing *parsing, int opt,
+			    const char *value);
+};
+
+/*
+ * Take all options of @argv; optind is behind them then. Returns false when that is
+ * the end of it: -h, --help and --version, or a wrong one, with @message; *@ret says
+ * which.
+ */
+bool options_take(const struct option_table *table, struct parsing *parsing,
+		  int argc, char *argv[], char *message, size_t len,
+		  enum options_result *ret);
+
 /* Let the view point to the lists of @options. */
 void options_point_view(struct options *options);
 

@@ -79,7 +79,6 @@ const char *options_take_events(struct options *ret, const char *value)
 			   "children or scan";
 }
 
-/* One option. Returns NULL, or what is wrong, for "'VALUE' %s". */
 static const char *take_option(struct parsing *parsing, int opt,
 			       const char *value)
 {
@@ -157,30 +156,18 @@ static const char *contradiction(struct options *ret)
 enum options_result options_record(int argc, char *argv[], struct options *ret,
 				   char *message, size_t len)
 {
+	static const struct option_table table = {
+		.told = "option",
+		.brief = "+:" SHORT_OF_SELECTION "d:r:" SHORT_OF_VIEWS,
+		.names = long_options,
+		.take = take_option,
+	};
 	struct parsing parsing = { .options = ret };
+	enum options_result result;
 	const char *wrong;
-	int opt;
 
-	optind = 0; /* glibc and musl: begin anew */
-	opterr = 0;
-	while ((opt = getopt_long(argc, argv,
-				  "+:" SHORT_OF_SELECTION "d:r:" SHORT_OF_VIEWS,
-				  long_options, NULL)) != -1) {
-		if (opt == 'h' || opt == OPT_HELP)
-			return OPTIONS_HELP;
-		if (opt == OPT_VERSION)
-			return OPTIONS_VERSION;
-		wrong = opt == ':' ? "needs a value"
-				   : take_option(&parsing, opt, optarg);
-		if (wrong) {
-			(void)snprintf(message, len, "option: '%s' %s",
-				       opt == ':' || opt == '?' || !optarg
-					       ? argv[optind - 1]
-					       : optarg,
-				       wrong);
-			return OPTIONS_BAD;
-		}
-	}
+	if (!options_take(&table, &parsing, argc, argv, message, len, &result))
+		return result;
 	options_settle_view(&parsing, ret->output && !strcmp(ret->output, "-")
 					      ? FORKFLAME_COLLAPSED
 					      : FORKFLAME_FLAMEGRAPH);

@@ -50,29 +50,18 @@ static const char *contradiction(const struct options *ret)
 enum options_result options_report(int argc, char *argv[], struct options *ret,
 				   char *message, size_t len)
 {
+	static const struct option_table table = {
+		.told = "report",
+		.brief = ":p:" SHORT_OF_VIEWS,
+		.names = long_options,
+		.take = take_option,
+	};
 	struct parsing parsing = { .options = ret };
-	const char *wrong = NULL;
-	int opt;
+	enum options_result result;
+	const char *wrong;
 
-	optind = 0;
-	opterr = 0;
-	while ((opt = getopt_long(argc, argv, ":p:" SHORT_OF_VIEWS,
-				  long_options, NULL)) != -1) {
-		if (opt == 'h' || opt == OPT_HELP)
-			return OPTIONS_HELP;
-		if (opt == OPT_VERSION)
-			return OPTIONS_VERSION;
-		wrong = opt == ':' ? "needs a value"
-				   : take_option(&parsing, opt, optarg);
-		if (wrong) {
-			(void)snprintf(message, len, "report: '%s' %s",
-				       opt == ':' || opt == '?' || !optarg
-					       ? argv[optind - 1]
-					       : optarg,
-				       wrong);
-			return OPTIONS_BAD;
-		}
-	}
+	if (!options_take(&table, &parsing, argc, argv, message, len, &result))
+		return result;
 	options_settle_view(&parsing, FORKFLAME_TABLE);
 	ret->view.pids = ret->pids;
 	ret->view.n_pids = ret->n_pids;

@@ -15,9 +15,11 @@ static const struct option long_options[] = {
 	{ NULL, 0, NULL, 0 },
 };
 
-/* One option. Returns NULL, or what is wrong, for "'VALUE' %s". */
-static const char *take_option(struct options *ret, int opt, const char *value)
+static const char *take_option(struct parsing *parsing, int opt,
+			       const char *value)
 {
+	struct options *ret = parsing->options;
+
 	if (options_is_selection(opt))
 		return options_take_selection(ret, opt, value);
 	switch (opt) {
@@ -34,35 +36,26 @@ static const char *take_option(struct options *ret, int opt, const char *value)
 	case 'q':
 		ret->quiet = true;
 		return NULL;
-	case ':':
-		return "needs a value";
 	default:
-		return "is not known";
+		return NULL;
 	}
 }
 
 enum options_result options_tree(int argc, char *argv[], struct options *ret,
 				 char *message, size_t len)
 {
+	static const struct option_table table = {
+		.told = "tree",
+		.brief = "+:" SHORT_OF_SELECTION "d:o:qh",
+		.names = long_options,
+		.take = take_option,
+	};
+	struct parsing parsing = { .options = ret };
+	enum options_result result;
 	const char *wrong;
-	int opt;
 
-	optind = 0;
-	opterr = 0;
-	while ((opt = getopt_long(argc, argv, "+:" SHORT_OF_SELECTION "d:o:qh",
-				  long_options, NULL)) != -1) {
-		if (opt == 'h')
-			return OPTIONS_HELP;
-		wrong = take_option(ret, opt, optarg);
-		if (wrong) {
-			(void)snprintf(message, len, "tree: '%s' %s",
-				       opt == ':' || opt == '?' || !optarg
-					       ? argv[optind - 1]
-					       : optarg,
-				       wrong);
-			return OPTIONS_BAD;
-		}
-	}
+	if (!options_take(&table, &parsing, argc, argv, message, len, &result))
+		return result;
 	if (optind < argc)
 		ret->command = argv + optind;
 	wrong = options_settle_selection(ret);
