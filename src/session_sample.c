@@ -148,6 +148,9 @@ void session_accept(struct forkflame *ff, struct thread *t,
 	if (t->proven && ff->tick > t->tick + ticks)
 		thread_repeat(ff, t, ff->tick - t->tick - ticks);
 	used_ns = nsec_since(account.cpu_ns, t->weigh.cpu_ns);
+	/* Records tell when it woke, a tick ago at most. */
+	if (!ff->oncpu && r == 0)
+		weigh_waited(&t->weigh, account.wait_ns);
 	n = weigh_sample(&t->weigh, &reading->seen, reading->since_ns,
 			 reading->now_ns, account.cpu_ns, charges);
 	for (unsigned i = 0; i < n; i++)

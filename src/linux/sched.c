@@ -57,17 +57,16 @@ int sched_read(int fd, struct sched_account *ret)
 	struct sched_account account;
 	char text[96];
 	const char *at = text;
-	uint64_t waited;
 	ssize_t len = pread(fd, text, sizeof(text), 0);
 
 	if (len < 0)
 		return outcome_of(errno);
 	if (!number(&at, text + len, &account.cpu_ns) ||
-	    !number(&at, text + len, &waited) ||
+	    !number(&at, text + len, &account.wait_ns) ||
 	    !number(&at, text + len, &account.runs))
 		return OUT_UNKNOWN;
 	/* Whoever can be asked about has run, if only to be born. */
-	if (account.cpu_ns == 0 && account.runs == 0 && waited == 0)
+	if (account.cpu_ns == 0 && account.runs == 0 && account.wait_ns == 0)
 		return OUT_UNKNOWN;
 	*ret = account;
 	return 0;

@@ -11,6 +11,7 @@
  */
 struct sched_account {
 	uint64_t cpu_ns; /* CPU time charged; up to a tick (4 ms) behind while it runs */
+	uint64_t wait_ns; /* that it could run and had none; without the present wait */
 	uint64_t runs; /* how often it was given a CPU */
 };
 

@@ -7,7 +7,7 @@ static const struct seen nothing = { .stack = STACKS_NONE };
 
 /* The time between the standing of two stacks. */
 struct gap {
-	struct weight on; /* on a CPU, with what was carried up to here */
+	struct weight on; /* awake, with what was carried up to here */
 	uint64_t on_ns;   /* without that */
 	uint64_t off_ns;
 };
@@ -31,6 +31,14 @@ void weigh_stood(struct weigh *w, uint64_t until_ns)
 void weigh_repeat(struct weigh *w, uint64_t ticks)
 {
 	w->own.samples += ticks;
+}
+
+void weigh_waited(struct weigh *w, uint64_t wait_ns)
+{
+	if (w->has_waits)
+		w->waited_ns += nsec_since(wait_ns, w->waits_ns);
+	w->waits_ns = wait_ns;
+	w->has_waits = true;
 }
 
 static void add(struct weight *to, struct weight weight)
@@ -66,13 +74,16 @@ static struct gap close_stack(struct weigh *w, uint64_t until_ns,
 	w->carry = (struct weight){ 0 };
 	/* While a thread runs elsewhere its account is up to a tick behind. */
 	gap.on.cpu_ns += used_ns;
-	gap.on_ns = used_ns < gap_ns ? used_ns : gap_ns;
+	gap.on_ns = used_ns + w->waited_ns;
+	if (gap.on_ns > gap_ns)
+		gap.on_ns = gap_ns;
+	w->waited_ns = 0;
 	gap.on.wall_ns += gap.on_ns;
 	gap.off_ns = gap_ns - gap.on_ns;
 	return gap;
 }
 
-/* Time on a CPU, between the newest stack and the next one, whose slice is @next. */
+/* Time awake, between the newest stack and the next one, whose slice is @next. */
 static void share_on(struct weigh *w, bool running, const struct gap *gap,
 		     struct weight *next)
 {
@@ -90,7 +101,7 @@ static void share_on(struct weigh *w, bool running, const struct gap *gap,
 	}
 }
 
-/* Time off a CPU, between the newest stack and the next one. */
+/* Time asleep, between the newest stack and the next one. */
 static void share_off(struct weigh *w, bool running, uint64_t off_ns,
 		      struct weight *next)
 {

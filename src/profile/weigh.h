@@ -24,7 +24,8 @@
  *    carried on to the next running one: so a thread of short bursts has its few
  *    hits weigh as much as all of its bursts did.
  *  - Time off a CPU belongs to stacks that were seen asleep, and is halved between
- *    two of a kind.
+ *    two of a kind. Where it is known how long the thread waited for a CPU, that is
+ *    shared like time on one: it was awake.
  *  - The first sample reaches back to the birth, the last one on to the end.
  *
  * For a thread that runs all the time, or has no account, this is the usual cut
@@ -42,6 +43,9 @@ struct weigh {
 	uint64_t since_ns;   /* the newest stack's own time begins */
 	uint64_t stood_ns;   /* until when it is known to stand */
 	uint64_t cpu_ns;     /* the account up to which all is given out */
+	uint64_t waits_ns;   /* what weigh_waited was told last, if has_waits */
+	uint64_t waited_ns;  /* of that, since the newest sample */
+	bool has_waits;
 	struct weight own;   /* what the newest one's slice has so far */
 	struct weight carry; /* time on a CPU that waits for a running stack */
 };
@@ -63,6 +67,13 @@ void weigh_stood(struct weigh *w, uint64_t until_ns);
 
 /* The newest stack answers for @ticks more samples. */
 void weigh_repeat(struct weigh *w, uint64_t ticks);
+
+/*
+ * Until the sample that comes next the thread has waited for a CPU for @wait_ns, since
+ * whenever: the first time tells from where on to count. For threads of which nobody
+ * tells when they wake, and that may have been awake for long before it was seen.
+ */
+void weigh_waited(struct weigh *w, uint64_t wait_ns);
 
 /*
  * A new sample.

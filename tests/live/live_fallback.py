@@ -59,7 +59,21 @@ def in_a_container_every_worker_is_found():
     check_told(run, "perf", "children")
 
 
+def work_after_a_long_sleep_is_not_the_sleeps():
+    """Without switch records a sleeper is looked at seldom: it may have been awake for
+    long by then, and most of that without a CPU."""
+    run = fflive.run(["--oncpu", "runcounts"],
+                     [fflive.newest(), fflive.program("late_riser.py")])
+    fflive.check_run(run)
+    spans = run.spans("work")
+    right = sum(span["end"] - span["begin"] for span in spans)
+    expect(len(spans) == 3, "spans: %s", spans)
+    fflive.lasts("wall time of work", run.weigh(spans[0]["pid"], "work"), right,
+                 .05 * right + 3 * 2.5 / fflive.RATE)
+
+
 if __name__ == "__main__":
     fflive.main([without_process_events_every_worker_is_found],
                 [a_search_of_all_of_proc_finds_every_worker,
-                 in_a_container_every_worker_is_found])
+                 in_a_container_every_worker_is_found,
+                 work_after_a_long_sleep_is_not_the_sleeps])

@@ -151,6 +151,45 @@ static void keeps_a_sleeping_stack_until_it_woke(void **state)
 	assert_int_equal(bill.of[B].wall_ns, 20 * MS);
 }
 
+/* Looked at after a long time: most of it, it was awake, but had no CPU. */
+static void gives_a_wait_for_a_cpu_to_the_stack_that_was_awake(void **state)
+{
+	struct bill bill = { 0 };
+
+	(void)state;
+	weigh_begin(&bill.w, 0, 0);
+	weigh_waited(&bill.w, 700 * MS); /* of before */
+	sample(&bill, A, 1 * MS, 2 * MS, 0, false);
+	weigh_stood(&bill.w, 80 * MS);
+	weigh_waited(&bill.w, 790 * MS);
+	sample(&bill, B, 190 * MS, 190 * MS, 10 * MS, true);
+	/* And falls asleep, after another wait. */
+	weigh_waited(&bill.w, 830 * MS);
+	sample(&bill, A, 260 * MS, 260 * MS, 20 * MS, false);
+	end(&bill, 300 * MS, 20 * MS);
+	assert_int_equal(bill.of[A].wall_ns, (90 + 20 + 40) * MS);
+	assert_int_equal(bill.of[B].wall_ns, (100 + 50) * MS);
+	assert_int_equal(bill.of[B].cpu_ns, 20 * MS);
+}
+
+/* What is waited for longer than there was time was waited for before. */
+static void gives_no_more_wait_than_there_was_time(void **state)
+{
+	struct bill bill = { 0 };
+
+	(void)state;
+	weigh_begin(&bill.w, 0, 0);
+	weigh_waited(&bill.w, 0);
+	sample(&bill, A, 10 * MS, 10 * MS, 0, false);
+	weigh_waited(&bill.w, 500 * MS);
+	sample(&bill, B, 30 * MS, 30 * MS, 5 * MS, true);
+	weigh_waited(&bill.w, 400 * MS);
+	sample(&bill, A, 40 * MS, 40 * MS, 5 * MS, false);
+	end(&bill, 50 * MS, 5 * MS);
+	assert_int_equal(bill.of[A].wall_ns, (10 + 20) * MS);
+	assert_int_equal(bill.of[B].wall_ns, 20 * MS);
+}
+
 static void lets_a_sleep_begin_when_the_thread_left_its_cpu(void **state)
 {
 	struct bill bill = { 0 };
@@ -336,6 +375,8 @@ static void adds_up_whatever_comes(void **state)
 			now += (uint64_t)random() % 100;
 			since = now - (uint64_t)random() % 50;
 			cpu += (uint64_t)random() % 30;
+			if (round % 2)
+				weigh_waited(&bill.w, (uint64_t)random() % 200);
 			if (random() % 3 == 0)
 				weigh_stood(&bill.w,
 					    now - (uint64_t)random() % 40);
@@ -376,6 +417,9 @@ int main(void)
 		cmocka_unit_test(
 			cuts_halfway_between_samples_of_a_running_thread),
 		cmocka_unit_test(keeps_a_sleeping_stack_until_it_woke),
+		cmocka_unit_test(
+			gives_a_wait_for_a_cpu_to_the_stack_that_was_awake),
+		cmocka_unit_test(gives_no_more_wait_than_there_was_time),
 		cmocka_unit_test(
 			lets_a_sleep_begin_when_the_thread_left_its_cpu),
 		cmocka_unit_test(gives_a_burst_to_the_sample_that_hit_it),
