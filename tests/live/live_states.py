@@ -87,8 +87,10 @@ def lock_is_held_by_one_and_waited_for_by_the_other(python):
     if version < LOCK_FROM:
         expect(not waited, "a lock that is not known was waited for")
         return
-    # One holds it whenever the two run; both want it all the time.
-    fflive.lasts("time with the lock held", held, max(seconds, busy["cpu"]), .25 * seconds)
+    # One holds it whenever either runs; both want it all the time. (Let go for the
+    # other, nobody has it until that one has a CPU, on a full machine.)
+    expect(.75 * min(seconds, busy["cpu"]) <= held <= 1.4 * seconds + .3,
+           "time with the lock held: %.2f s, at %.2f s of CPU time", held, busy["cpu"])
     # On a full machine it is often awake, and waits for a CPU instead.
     expect(waited > .15 * seconds, "waited for the lock: %.2f s of %d", waited,
            seconds)
