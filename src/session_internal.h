@@ -80,6 +80,9 @@
 /* Reads that were overtaken by the thread are tried so often, then it is stopped. */
 #define ROUNDS 3
 
+/* A look at a sleeper's run count may be taken so often. */
+#define SLEEPER_LOOK_NS (250 * NSEC_PER_USEC)
+
 /*
  * A thread that was given a CPU less than this ago is not stopped yet. On its way
  * out of a system call that the kernel does not restart (epoll_wait, recv with a

@@ -202,13 +202,27 @@ static int asleep(struct forkflame *ff, struct thread *t)
 }
 
 /*
+ * How long a sleeper may stay unlooked at without records, in ticks: so that all of
+ * them are some 4000 looks a second, about one percent of a core. Few threads are
+ * looked at in each tick, and who wakes is seen at once.
+ */
+static uint64_t longest_gap(const struct forkflame *ff)
+{
+	uint64_t most_ns = ff->threads.n * SLEEPER_LOOK_NS;
+
+	if (most_ns > NSEC_PER_SEC)
+		most_ns = NSEC_PER_SEC;
+	return most_ns / ff->budget.interval_ns;
+}
+
+/*
  * The run count has not changed: the proven stack still stands. In run-count mode
  * it is looked at in growing intervals; a change brings it back to every tick.
  */
 static void still_standing(struct forkflame *ff, struct thread *t,
 			   uint64_t now_ns)
 {
-	uint64_t most = NSEC_PER_SEC / ff->budget.interval_ns;
+	uint64_t most = longest_gap(ff);
 
 	weigh_stood(&t->weigh, now_ns);
 	thread_repeat(ff, t, nsec_since(ff->tick, t->tick));

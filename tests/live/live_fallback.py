@@ -72,8 +72,20 @@ def work_after_a_long_sleep_is_not_the_sleeps():
                  .05 * right + 3 * 2.5 / fflive.RATE)
 
 
+def work_of_a_moment_after_a_long_sleep_is_seen():
+    """Few threads are looked at in every tick, however long they have slept."""
+    run = fflive.run(["--oncpu", "runcounts", "--mode", "cpu"],
+                     [fflive.newest(), fflive.program("seldom.py")])
+    fflive.check_run(run)
+    for name in ("burst_a", "burst_b", "burst_c", "burst_d", "burst_e"):
+        (span,) = run.spans(name)
+        fflive.near("CPU time of " + name, run.weigh(span["pid"], name), span["cpu"],
+                    .3 * span["cpu"])
+
+
 if __name__ == "__main__":
     fflive.main([without_process_events_every_worker_is_found],
                 [a_search_of_all_of_proc_finds_every_worker,
                  in_a_container_every_worker_is_found,
-                 work_after_a_long_sleep_is_not_the_sleeps])
+                 work_after_a_long_sleep_is_not_the_sleeps,
+                 work_of_a_moment_after_a_long_sleep_is_seen])
