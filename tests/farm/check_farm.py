@@ -56,8 +56,8 @@ def show(text):
 
 
 def spawn(build, program, *args, **how):
-    return subprocess.Popen(build.command(program, *args), env=build.environment(),
-                            stderr=subprocess.PIPE, start_new_session=True, **how)
+    return farm.start(build.command(program, *args), env=build.environment(),
+                      stderr=subprocess.PIPE, **how)
 
 
 def finish(process):
@@ -344,9 +344,9 @@ TESTS = {"lines": test_lines, "stacks": test_stacks, "reuse": test_reuse,
 def is_refused(name, command, told):
     """An interpreter that is no CPython is named, once, and leaves no stacks."""
     beside.build = name
-    target = subprocess.Popen(command + ["-c", "import time; time.sleep(60)"],
-                              stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                              stderr=subprocess.PIPE, start_new_session=True)
+    target = farm.start(command + ["-c", "import time; time.sleep(60)"],
+                        stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                        stderr=subprocess.PIPE)
     try:
         time.sleep(1)
         dump = json.loads(forkflame("dump", "--json", "-p", target.pid).decode())

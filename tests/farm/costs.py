@@ -110,9 +110,9 @@ def per_sample(pid):
 
 
 def measure(build):
-    target = subprocess.Popen(build.command("busy.py"), env=build.environment(),
-                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                              stderr=subprocess.DEVNULL, start_new_session=True)
+    target = farm.start(build.command("busy.py"), env=build.environment(),
+                        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                        stderr=subprocess.DEVNULL)
     try:
         if target.stdout.readline() != b"busy\n":
             raise Wrong("busy.py ended")

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the tests of the farm share: which interpreters are there, how each is run."""
+import ctypes
 import glob
 import json
 import os
@@ -77,6 +78,19 @@ class Build:
         if self.version >= (3, 11):
             return self.text()
         return "%d.%d" % self.version[:2]
+
+
+_libc = ctypes.CDLL(None)
+
+
+def _die_with_parent():
+    _libc.prctl(1, signal.SIGKILL, 0, 0, 0)  # PR_SET_PDEATHSIG
+
+
+def start(command, **how):
+    """A program that leads a session; it ends with us, however we do."""
+    return subprocess.Popen(command, start_new_session=True,
+                            preexec_fn=_die_with_parent, **how)
 
 
 def end(process):
