@@ -472,6 +472,8 @@ int session_scan_roots(struct forkflame *ff)
 		r = add_root(ff, &ff->roots.at[0]);
 	if (r == 0 && alone)
 		r = session_take_events(ff);
+	if (ff->listener)
+		listener_settle(ff->listener);
 	s = snapshot_begin(ff, true);
 	if (r == 0)
 		r = procfs_snapshot(&ff->fs, &stats, &ff->err);

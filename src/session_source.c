@@ -240,9 +240,12 @@ int source_settle(struct forkflame *ff, pid_t command)
 		tell_source(ff);
 	if (!ff->events_reason[0] && ff->options.events)
 		add_reason(ff, "asked for");
-	/* What the command makes with CLONE_PARENT is a child of ours. */
-	if (r == 0 && command && ff->listener)
+	/* What the command makes with CLONE_PARENT is a child of ours, and all of ours
+	 * are taken for that. */
+	if (r == 0 && command && ff->listener) {
+		listener_settle(ff->listener);
 		listener_follow(ff->listener, getpid());
+	}
 	if (r == 0 && command && ff->children)
 		r = children_watch(ff->children, getpid());
 	return r < 0 ? r : 0;

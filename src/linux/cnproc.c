@@ -75,7 +75,8 @@ struct cnproc {
 	struct iovec pieces[BATCH];
 	struct sockaddr_nl senders[BATCH];
 	unsigned char bytes[BATCH][MESSAGE_MAX];
-	pid_t child; /* made to test it, and not waited for yet; 0: none */
+	_Atomic pid_t
+		child; /* made to test it, and not waited for yet; 0: none */
 	_Alignas(16) char stack[CHILD_STACK]; /* the child's */
 };
 
@@ -166,12 +167,14 @@ static size_t message_len(const struct cnproc *cn, int i)
 						     : MESSAGE_MAX;
 }
 
-/* The child that tested us, which ends or has ended. */
-static void reap_child(struct cnproc *cn)
+void cnproc_settle(struct cnproc *cn)
 {
-	while (waitpid(cn->child, NULL, __WALL) < 0 && errno == EINTR)
+	pid_t child = atomic_load(&cn->child);
+
+	/* Of two threads that wait, one is told that there is none any more. */
+	while (child && waitpid(child, NULL, __WALL) < 0 && errno == EINTR)
 		;
-	cn->child = 0;
+	atomic_store(&cn->child, 0);
 }
 
 /* Those of the @got messages received that are news; how many. */
@@ -185,11 +188,11 @@ static size_t decode_batch(struct cnproc *cn, int got, struct event *events)
 		switch (cnproc_decode(cn->bytes[i], message_len(cn, i),
 				      &events[n])) {
 		case OUT_OK:
-			if (events[n].kind != EVENT_EXIT || !cn->child ||
-			    events[n].pid != cn->child)
-				n++;
+			if (events[n].kind == EVENT_EXIT &&
+			    events[n].pid == atomic_load(&cn->child))
+				cnproc_settle(cn);
 			else
-				reap_child(cn);
+				n++;
 			break;
 		case OUT_TORN:
 			/* What the kernel said there is not known: a loss. */
@@ -336,7 +339,7 @@ static int make_child(struct cnproc *cn)
 
 	if (pid < 0)
 		return -errno;
-	cn->child = pid;
+	atomic_store(&cn->child, pid);
 	return 0;
 }
 
@@ -349,7 +352,7 @@ static int wait_child(struct cnproc *cn)
 {
 	uint64_t deadline = clock_now() + CHILD_NS;
 	struct event events[BATCH];
-	pid_t pid = cn->child;
+	pid_t pid = atomic_load(&cn->child);
 	int got;
 
 	do {
@@ -435,8 +438,7 @@ void cnproc_close(struct cnproc *cn)
 	if (cn->acked)
 		(void)cnsock_request(cn->sock, PROC_CN_MCAST_IGNORE, 0);
 	nl_socket_free(cn->sock); /* closes the socket; NULL is fine */
-	if (cn->child)
-		reap_child(cn);
+	cnproc_settle(cn);
 	free(cn);
 }
 
@@ -460,6 +462,11 @@ static uint64_t source_dropped(const void *self)
 	return cnproc_dropped(self);
 }
 
+static void source_settle(void *self)
+{
+	cnproc_settle(self);
+}
+
 static void source_close(void *self)
 {
 	cnproc_close(self);
@@ -472,5 +479,6 @@ struct evsource cnproc_source(struct cnproc *cn)
 				  .read = source_read,
 				  .received = source_received,
 				  .dropped = source_dropped,
+				  .settle = source_settle,
 				  .close = source_close };
 }

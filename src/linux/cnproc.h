@@ -26,8 +26,9 @@ int cnproc_decode(const void *bytes, size_t len, struct event *ret);
 
 /*
  * Open the socket and prove that it works: namespaces, filter, buffer, LISTEN
- * acknowledged, the birth of a child of our own seen. (Its end is seen, and it is
- * waited for, by cnproc_read or at the latest by cnproc_close.)
+ * acknowledged, the birth of a child of our own seen. (It is waited for by
+ * cnproc_settle, when cnproc_read is told of its end, or at the latest by
+ * cnproc_close.)
  *
  * @buffer  bytes to ask for; 0: 8 MiB
  * @err     says which step was refused, why, and what would help
@@ -38,6 +39,9 @@ int cnproc_decode(const void *bytes, size_t len, struct event *ret);
  * kept: take a snapshot of /proc afterwards.
  */
 int cnproc_open(struct cnproc **ret, size_t buffer, struct error *err);
+
+/* Wait until the child of the opening is there no more. By any thread. */
+void cnproc_settle(struct cnproc *cn);
 
 /* To poll for reading. */
 int cnproc_fd(const struct cnproc *cn);

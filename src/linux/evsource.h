@@ -24,6 +24,9 @@ struct evsource {
 	/* Messages read, and dropped by the kernel, since the opening. */
 	uint64_t (*received)(const void *self);
 	uint64_t (*dropped)(const void *self);
+	/* Wait for what the opening has left behind: a child of ours that ends. By any
+	 * thread. NULL: nothing. */
+	void (*settle)(void *self);
 	void (*close)(void *self);
 };
 

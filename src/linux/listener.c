@@ -310,6 +310,12 @@ uint64_t listener_cpu_ns(const struct listener *l)
 	return clock_ns(clock);
 }
 
+void listener_settle(struct listener *l)
+{
+	if (l->source.settle)
+		l->source.settle(l->source.self);
+}
+
 uint64_t listener_received(const struct listener *l)
 {
 	return l->source.received(l->source.self);

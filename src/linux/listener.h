@@ -21,6 +21,9 @@ struct listener;
 int listener_start(struct listener **ret, const struct evsource *source,
 		   struct error *err);
 
+/* Wait for what the source's opening has left behind (linux/evsource.h). */
+void listener_settle(struct listener *l);
+
 /*
  * Whose events are handed on: as in linux/following.h. At first nobody's. A call
  * holds for all events that are read after its return.
