@@ -73,7 +73,7 @@ def a_ring_that_overflows_costs_samples_and_nothing_else(python):
     """900 frames are 21 kB a sample: the ring is full after 200 of them, which nobody
     takes out while the profiler is stopped."""
     run = fflive.start([SAMPLER, "-r", 1000],
-                       [python, fflive.program("deep.py"), 900, 6])
+                       [python, fflive.program("deep.py"), 900, 12])
     # The recursion's thread does all of the work.
     fflive.wait_until(lambda: second_thread(run.process.pid), 10, "the thread")
     thread = second_thread(run.process.pid)
