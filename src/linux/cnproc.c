@@ -75,8 +75,7 @@ struct cnproc {
 	struct iovec pieces[BATCH];
 	struct sockaddr_nl senders[BATCH];
 	unsigned char bytes[BATCH][MESSAGE_MAX];
-	_Atomic pid_t
-		child; /* made to test it, and not waited for yet; 0: none */
+	_Atomic pid_t child; /* that tested it; 0: waited for */
 	_Alignas(16) char stack[CHILD_STACK]; /* the child's */
 };
 
