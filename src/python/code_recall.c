@@ -79,19 +79,42 @@ static uint32_t find(const struct recall *re, uint64_t addr, uint64_t check)
 	return (uint32_t)i;
 }
 
-/* Read one. The second time proves that all parts of the first were of one object. */
+/*
+ * Is it alive? All that is left of one that was thrown away stands where it stood,
+ * but for its first word, the count of references, which is then the allocator's: an
+ * address, or 0. Its names may be others' by then.
+ */
+static int is_alive(const struct recall *re, uint64_t addr, bool *ret)
+{
+	uint64_t count;
+	int r = mem_read_u64(re->mem, addr + re->layout->object.type - 8,
+			     &count);
+
+	/* From 3.14 the upper bits are flags. */
+	*ret = r == 0 && (uint32_t)count && !(count >> 32 & 0xffff);
+	return r;
+}
+
+/*
+ * Read one. The second time proves that all parts of the first were of one object; and
+ * as that lives in between, its names were its own.
+ */
 static int read_one(const struct recall *re, const struct rawframe *frame,
 		    uint64_t check, uint32_t *ret_id)
 {
 	struct codecache *cache = re->cache;
 	uint32_t id, again;
 	uint64_t read;
+	bool alive;
 	int r;
 
 	*ret_id = CODE_UNKNOWN;
 	r = codecache_capture(cache, NULL, re->mem, re->layout, frame, 1, &id);
 	if (r == 0 && is_it(re, id, check)) {
 		read = cache->codes.at[id].read;
+		r = is_alive(re, frame->code, &alive);
+		if (r != 0 || !alive)
+			return r;
 		r = codecache_capture(cache, re->plan.version ? re->seen : NULL,
 				      re->mem, re->layout, frame, 1, &again);
 		if (r == 0 && again == id && cache->codes.at[id].read == read)

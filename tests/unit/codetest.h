@@ -63,6 +63,7 @@ static inline void put_code(struct bench *b, uint64_t at, uint64_t name,
 	const struct layout *l = b->layout;
 
 	fakemem_zero(&b->fm, at, l->code.size);
+	fakemem_put_u64(&b->fm, at + l->object.type - 8, 2); /* references */
 	fakemem_put_u64(&b->fm, at + l->object.type, TYPE);
 	fakemem_put_u64(&b->fm, at + l->code.filename, FILE_NAME);
 	fakemem_put_u64(&b->fm, at + l->code.name, name);

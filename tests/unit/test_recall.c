@@ -144,6 +144,34 @@ static void gives_an_object_that_was_replaced_no_name(void **state)
 	teardown(&b);
 }
 
+/* Its fields stand as they stood, and its name is the next one's already. */
+static void gives_an_object_that_is_dead_no_name(void **state)
+{
+	static const unsigned minors[] = { 8, 10, 11, 12, 13, 14 };
+	static const uint64_t dead[] = { 0, 0x7f12345678a0, 0x55d012345678 };
+	static const uint64_t alive[] = { 1, 0xffffffff, 0x3fffffff };
+	struct bench b;
+	uint32_t id;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(minors) / sizeof(*minors); i++) {
+		for (size_t k = 0; k < 3; k++) {
+			begin(&b, minors[i]);
+			fakemem_put_u64(&b.fm, CODE, dead[k]);
+			assert_int_equal(recall(&b, number_now(&b), &id), 0);
+			assert_int_equal(id, CODE_UNKNOWN);
+			fakemem_put_u64(&b.fm, CODE, alive[k]);
+			expect_named(&b, number_now(&b), "run");
+			teardown(&b);
+		}
+	}
+	/* 3.14 has flags in the upper bits. */
+	begin(&b, 14);
+	fakemem_put_u64(&b.fm, CODE, 0x00010000c0000000);
+	expect_named(&b, number_now(&b), "run");
+	teardown(&b);
+}
+
 static void asks_again_in_a_process_that_counts_by_itself(void **state)
 {
 	struct codeseen parent;
@@ -309,6 +337,7 @@ int main(void)
 		cmocka_unit_test(
 			names_a_known_object_though_its_place_is_used_again),
 		cmocka_unit_test(gives_an_object_that_was_replaced_no_name),
+		cmocka_unit_test(gives_an_object_that_is_dead_no_name),
 		cmocka_unit_test(asks_again_in_a_process_that_counts_by_itself),
 		cmocka_unit_test(
 			knows_an_object_of_a_forked_process_that_has_ended),
