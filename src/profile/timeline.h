@@ -42,7 +42,7 @@ int sink_end(struct sink *sink);
 
 /*
  * Write @value / 10^@digits, exactly: 1500 with 3 digits is 1.5. @to has room
- * for DECIMAL_MAX bytes; returns how many it took.
+ * for DECIMAL_MAX bytes, all of which may be written to; returns how many count.
  */
 #define DECIMAL_MAX 41 /* two of UINT64_MAX, and a point */
 size_t decimal_put(char *to, uint64_t value, unsigned digits);

@@ -82,7 +82,9 @@ static uint32_t find(const struct recall *re, uint64_t addr, uint64_t check)
 /*
  * Is it alive? All that is left of one that was thrown away stands where it stood,
  * but for its first word, the count of references, which is then the allocator's: an
- * address, or 0. Its names may be others' by then.
+ * address, or 0 (pymalloc_free in Objects/obmalloc.c; malloc takes the type as well). Its
+ * names may be others' by then. For builds with the lock: they have one count, before
+ * the type.
  */
 static int is_alive(const struct recall *re, uint64_t addr, bool *ret)
 {
