@@ -411,6 +411,7 @@ static int read_stale(struct codecache *cache, const struct mem *mem,
 			break;
 	if (i == n)
 		return 0;
+	cache->learnt = true;
 	r = plan_reading(cache, mem, layout);
 	for (; !r && i < n; i++) {
 		code = &cache->codes.at[cache->todo_codes.at[i]];
@@ -427,6 +428,7 @@ int codecache_capture(struct codecache *cache, struct codeseen *seen,
 {
 	int r;
 
+	cache->learnt = false;
 	if (!n)
 		return 0;
 	if (!codefields_fit(layout))
@@ -442,6 +444,17 @@ int codecache_capture(struct codecache *cache, struct codeseen *seen,
 	if (!r && seen)
 		note_seen(cache, seen);
 	return r;
+}
+
+bool codecache_learnt(const struct codecache *cache)
+{
+	return cache->learnt;
+}
+
+void codecache_forget(struct codecache *cache)
+{
+	forget_all(cache);
+	cache->learnt = false;
 }
 
 void codecache_expect(const struct codecache *cache, struct stackhint *hint)

@@ -70,6 +70,14 @@ int codecache_capture(struct codecache *cache, struct codeseen *seen,
 #define CODE_UNKNOWN UINT32_MAX
 
 /*
+ * Where the thread turns out to have run during a capture, what was read anew by it may be
+ * of two objects that took turns at one address, and nothing would tell later on. Did the
+ * newest capture read anything anew? Then forget all.
+ */
+bool codecache_learnt(const struct codecache *cache);
+void codecache_forget(struct codecache *cache);
+
+/*
  * The same for frames that were read a moment ago, by the kernel, and whose thread runs
  * on. What each code object was then is told by its number in @checks
  * (base/codecheck.h). One that is known as that needs no read at all; one that is not

@@ -52,6 +52,7 @@ struct codecache {
 	struct names names;
 
 	/* Of one capture. */
+	bool learnt; /* something was read anew */
 	struct VEC(uint32_t) todo_codes;
 	struct VEC(uint32_t) todo_names;
 	struct VEC(struct mem_range) ranges;

@@ -348,6 +348,36 @@ static void forgets_when_addresses_never_come_back(void **state)
 	teardown(&b);
 }
 
+/* As when the object and its table are of two moments, the thread ran between them. */
+static void forgets_what_it_learnt_when_the_thread_had_run(void **state)
+{
+	static const uint8_t far[] = { 2, 100 };
+	static const uint8_t near[] = { 2, 1 };
+	struct bench b;
+	uint32_t id;
+
+	(void)state;
+	setup(&b, 8, false);
+	put_table(&b, far, sizeof(far));
+	assert_int_equal(capture(&b, CODE, &id), 0);
+	assert_true(codecache_learnt(b.cache));
+	expect_frame(&b, id, 2, "run", 140);
+	put_table(&b, near, sizeof(near));
+	codecache_forget(b.cache);
+	assert_false(codecache_learnt(b.cache));
+	assert_int_equal(capture(&b, CODE, &id), 0);
+	assert_true(codecache_learnt(b.cache));
+	expect_frame(&b, id, 2, "run", 41);
+	/* What was known already had been read before, and is checked each time. */
+	assert_int_equal(capture(&b, CODE, &id), 0);
+	assert_false(codecache_learnt(b.cache));
+	assert_int_equal(codecache_capture(b.cache, NULL, &b.mem, b.layout,
+					   NULL, 0, NULL),
+			 0);
+	assert_false(codecache_learnt(b.cache));
+	teardown(&b);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -366,6 +396,8 @@ int main(void)
 			reads_strings_and_tables_longer_than_their_beginnings),
 		cmocka_unit_test(hides_the_frame_between_a_class_and_its_init),
 		cmocka_unit_test(forgets_when_addresses_never_come_back),
+		cmocka_unit_test(
+			forgets_what_it_learnt_when_the_thread_had_run),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
