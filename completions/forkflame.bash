@@ -56,6 +56,10 @@ _forkflame() {
 		COMPREPLY=($(compgen -W "auto stop kernel" -- "$cur"))
 		return
 		;;
+	--samplers)
+		COMPREPLY=($(compgen -W "auto 1" -- "$cur"))
+		return
+		;;
 	-p | --pid)
 		if [[ ${COMP_WORDS[1]} != rep* ]]; then
 			COMPREPLY=($(cd /proc && compgen -G '[0-9]*' |
@@ -114,7 +118,7 @@ _forkflame() {
 		if [[ $cur == -* ]]; then
 			COMPREPLY=($(compgen -W "$view $which -d --duration -r --rate
 				--max-overhead --rotate --events --event-buffer --oncpu
-				--sampler --stats --nonblocking --" -- "$cur"))
+				--sampler --samplers --stats --nonblocking --" -- "$cur"))
 		else
 			COMPREPLY=($(compgen -c -- "$cur"))
 		fi

@@ -32,6 +32,7 @@ complete -c forkflame -n '__forkflame_in record tree' -l events -x -a 'auto conn
 complete -c forkflame -n '__forkflame_in record' -l event-buffer -x -d 'what the kernel may queue of them'
 complete -c forkflame -n '__forkflame_in record' -l oncpu -x -a 'auto switches runcounts' -d 'who runs from'
 complete -c forkflame -n '__forkflame_in record' -l sampler -x -a 'auto stop kernel' -d 'running threads are read by'
+complete -c forkflame -n '__forkflame_in record' -l samplers -x -a 'auto 1' -d 'threads that sample, at most'
 complete -c forkflame -n '__forkflame_in record' -l nonblocking -d 'stop no thread, ever'
 complete -c forkflame -n '__forkflame_in record' -l stats -r -F -d 'the summary as JSON'
 complete -c forkflame -n '__forkflame_in record tree' -a '(__fish_complete_subcommand)'

@@ -139,6 +139,7 @@ void forkflame_free(struct forkflame *ff)
 	if (!ff)
 		return;
 	urgency_restore(&ff->before);
+	posts_close(ff);
 	for (size_t i = 0; i < ff->processes.n; i++)
 		process_free(ff, ff->processes.at[i]);
 	spawn_close(&ff->spawn);
@@ -253,9 +254,12 @@ static void plan_tick(struct forkflame *ff, uint64_t now_ns)
 		record_note(ff, NOTE_GAP, (late - 1) * interval);
 	ff->tick_base_ns += interval * (late > 1 ? late : 1);
 	ff->next_tick_ns = ff->tick_base_ns - interval / 4 +
-			   session_random(ff, interval / 2);
+			   ff->jitter % (interval / 2 + 1);
 	if (ff->next_tick_ns <= now_ns)
 		ff->next_tick_ns = now_ns + 1;
+	ff->jitter = session_random(ff, interval / 2);
+	ff->after_tick_ns =
+		ff->tick_base_ns + interval - interval / 4 + ff->jitter;
 }
 
 /* The moment to wake up for. */
@@ -269,6 +273,8 @@ static uint64_t next_moment(const struct forkflame *ff)
 		at = session_todo_ns(ff);
 	if (kernel_next_ns(ff) < at)
 		at = kernel_next_ns(ff);
+	if (posts_next_ns(ff) < at)
+		at = posts_next_ns(ff);
 	if (source_look_ns(ff) < at)
 		at = source_look_ns(ff);
 	if (ff->reconcile_ns < at)
@@ -317,9 +323,12 @@ static int turn(struct forkflame *ff)
 	now_ns = clock_now();
 	if (now_ns >= kernel_next_ns(ff))
 		kernel_drain(ff);
+	if (now_ns >= posts_next_ns(ff))
+		posts_collect(ff);
 	if (now_ns >= ff->next_tick_ns && !ff->watch.write) {
 		session_tick(ff);
 		plan_tick(ff, clock_now());
+		posts_ask(ff);
 	}
 	if (ff->options.progress && now_ns >= ff->progress_ns) {
 		ff->options.progress(ff->options.progress_ctx, ff);
@@ -384,6 +393,7 @@ static int finish(struct forkflame *ff)
 		(void)oncpu_drain(ff->oncpu);
 	kernel_drain(ff);
 	kernel_close(ff);
+	posts_close(ff);
 	for (size_t i = 0; i < ff->processes.n; i++)
 		if (ff->processes.at[i] && !ff->processes.at[i]->left)
 			process_settle(ff, ff->processes.at[i], ff->end_ns);

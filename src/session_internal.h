@@ -37,6 +37,7 @@
 #include "python/probe.h"
 #include "python/runtime.h"
 #include "session_kernel.h"
+#include "session_posts.h"
 #include "session_select.h"
 #include "tree/proctree.h"
 
@@ -48,7 +49,8 @@
  *	                 │
  *	                 └── is there a Python, which  session_image.c, _elf.c
  *	clock ──► who is due ──► read, accept          session_tick.c, _sample.c,
- *	                              │                _thread.c
+ *	              │               │                _thread.c
+ *	              └──► posts ─────┤                session_posts.c, _post.c
  *	                              └──► struct weigh ──► struct recorder
  *	each second ──► the recording                  session_recording.c
  *	the end ──► the summary                        session_summary.c
@@ -226,11 +228,14 @@ struct thread {
 	size_t entered; /* innermost in it: 0 is seat, 1 the first below, ... */
 	size_t mark_at,
 		left_out; /* in the newest reading: where frames are missing */
-	bool due;         /* in session.due */
-	size_t due_at;    /* there */
-	bool dead;        /* ends after this round */
-	size_t at;        /* in process.threads */
-	size_t seats;     /* while the list is walked: how many were met */
+	bool learnt; /* by it something was read of code objects that was new */
+	uint64_t posted; /* the tick in which a post's sample of it counted */
+	uint64_t posted_next; /* the one before which a post was to read it */
+	bool due;             /* in session.due */
+	size_t due_at;        /* there */
+	bool dead;            /* ends after this round */
+	size_t at;            /* in process.threads */
+	size_t seats;         /* while the list is walked: how many were met */
 };
 
 struct process {
@@ -372,6 +377,7 @@ struct forkflame {
 	struct oncpu *oncpu;           /* NULL: run counts are the source */
 	struct oncpu_opening *opening; /* ... for as long as they take to open */
 	struct session_kernel kernel;
+	struct session_posts posts;
 	struct stopper *stopper;
 	struct remote *remote;
 	struct mem mem; /* over remote */
@@ -417,6 +423,7 @@ struct forkflame {
 	unsigned strays;      /* ticks with nobody of ours on our CPU */
 	bool company;         /* somebody was, in this tick */
 	pid_t stray;          /* the first that was stopped in it; 0: none */
+	uint64_t jitter;      /* of the tick after the next one */
 	struct threads fresh; /* on a CPU since a moment ago: look again ... */
 	uint64_t ripe_ns;     /* ... then, for the first of them */
 	int round;            /* of looks at the list, from 1 */
@@ -429,7 +436,7 @@ struct forkflame {
 	uint64_t tick_base_ns; /* tick k is near base + k * interval */
 	struct budget budget;  /* has the interval */
 	bool budget_told;
-	uint64_t next_tick_ns;
+	uint64_t next_tick_ns, after_tick_ns;
 	uint64_t random;
 
 	/* The result. */

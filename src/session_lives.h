@@ -212,11 +212,21 @@ int thread_seat(struct forkflame *ff, struct thread *t,
 void thread_drop_seats(struct thread *t);
 
 /*
+ * Does the thread state still belong to thread @tid? 0; OUT_UNKNOWN: it does not; else
+ * what reading came to.
+ */
+int seat_check_owner(const struct mem *mem, const struct layout *layout,
+		     const struct seat *seat, pid_t tid);
+
+/*
  * Read the stack of a thread that does not run into ff->raw, and capture its
  * code objects. *@ret_n frames, *@ret_cut when deeper ones were left out.
  */
 int thread_read(struct forkflame *ff, struct thread *t, size_t *ret_n,
 		bool *ret_cut);
+
+/* It may have run while it was read: what was learnt of code objects is not believed. */
+void thread_distrust(struct thread *t);
 
 /*
  * What the interpreter's lock is to the thread, and what it waits for, while it

@@ -38,6 +38,8 @@ void session_sample_running(struct forkflame *ff, struct thread *t)
 			r = session_read_stack(ff, t, &again);
 		if (r == 0 && again.stack != reading.seen.stack)
 			r = OUT_TORN;
+		if (r != 0)
+			thread_distrust(t);
 	}
 	if (r == 0)
 		session_accept(ff, t, &reading);
@@ -69,8 +71,10 @@ bool session_sample_outside(struct forkflame *ff, struct thread *t)
 		return false;
 	number = t->seat.turn.number;
 	if (session_read_stack(ff, t, &reading.seen) != 0 ||
-	    !is_outside(ff, t) || t->seat.turn.number != number)
+	    !is_outside(ff, t) || t->seat.turn.number != number) {
+		thread_distrust(t);
 		return false;
+	}
 	reading.seen.gil = GIL_NONE;
 	reading.now_ns = reading.since_ns = clock_now();
 	session_accept(ff, t, &reading);

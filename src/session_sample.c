@@ -257,8 +257,10 @@ static int sample_by_count(struct forkflame *ff, struct thread *t)
 			return OUT_GONE;
 		if (r == OUT_GONE || r == OUT_DENIED)
 			return r;
-		if (after.runs != before.runs)
+		if (after.runs != before.runs) {
+			thread_distrust(t);
 			continue;
+		}
 		if (r != 0)
 			return r;
 		reading.now_ns = reading.since_ns = clock_now();
@@ -373,7 +375,7 @@ void session_sample_thread(struct forkflame *ff, struct thread *t)
 	int r;
 
 	if (session_vouched(ff, t, &rec)) {
-		if (is_covered(ff, t, rec))
+		if (is_covered(ff, t, rec) || posts_cover(ff, t))
 			thread_make_due(ff, t);
 		else if (!rec || !rec->on)
 			read_candidate(ff, t, rec);
@@ -442,7 +444,10 @@ void session_settle_batch(struct forkflame *ff, bool last)
 			if (rec && rec->away && (int)rec->cpu == perch_cpu())
 				ff->company = true;
 			session_accept(ff, t, &reading);
-		} else if (!last) {
+			continue;
+		}
+		thread_distrust(t);
+		if (!last) {
 			if (!vec_push(&ff->list, t))
 				thread_make_due(ff, t);
 		} else if (rec && (rec->on || session_is_ready(t, rec)) &&

@@ -53,19 +53,16 @@ void thread_drop_seats(struct thread *t)
 		stackhint_free(&t->below.at[--t->below.n].hint);
 }
 
-/* Does the thread state still belong to this thread? */
-static int check_owner(struct forkflame *ff, const struct thread *t,
-		       const struct seat *seat)
+int seat_check_owner(const struct mem *mem, const struct layout *layout,
+		     const struct seat *seat, pid_t tid)
 {
-	const struct layout *layout = &seat_runtime(t, seat)->layout;
-	const struct mem *mem = prefetch_mem(ff->prefetch);
 	uint64_t value;
 	int r;
 
 	if (layout->thread.native_id != LAYOUT_NONE) {
 		r = mem_read_u64(mem, seat->tstate + layout->thread.native_id,
 				 &value);
-		if (r == 0 && (pid_t)value != t->tid &&
+		if (r == 0 && (pid_t)value != tid &&
 		    (pid_t)value != seat->native)
 			r = OUT_UNKNOWN;
 		return r;
@@ -126,7 +123,7 @@ static int read_seat(struct forkflame *ff, struct thread *t, struct seat *seat,
 				  &got);
 	if (full != 0 && full != OUT_FULL)
 		return full;
-	r = check_owner(ff, t, seat);
+	r = seat_check_owner(prefetch_mem(ff->prefetch), layout, seat, t->tid);
 	if (r != 0)
 		return r;
 	if (seat->hint.left_out) {
@@ -208,6 +205,7 @@ static int capture(struct forkflame *ff, struct thread *t, size_t n)
 	/* What is known of the first part would not outlast the last. */
 	if (from && from < to && to < n)
 		return OUT_TORN;
+	t->learnt = false;
 	if (len)
 		r = codecache_capture(
 			image->codes,
@@ -220,7 +218,22 @@ static int capture(struct forkflame *ff, struct thread *t, size_t n)
 		r = codecache_capture(image->second_codes, NULL, mem,
 				      &image->second_rt.layout, ff->raw + from,
 				      to - from, ff->ids + from);
+	t->learnt = (len && codecache_learnt(image->codes)) ||
+		    (from < to && codecache_learnt(image->second_codes));
 	return r;
+}
+
+void thread_distrust(struct thread *t)
+{
+	struct process *p = t->process;
+
+	p->seen.n = 0;
+	if (!t->learnt)
+		return;
+	t->learnt = false;
+	codecache_forget(process_image(p)->codes);
+	if (process_image(p)->second_codes)
+		codecache_forget(process_image(p)->second_codes);
 }
 
 /*

@@ -161,6 +161,7 @@ static struct summary summary_of(const struct forkflame *ff,
 		.sampler_reason = ff->kernel.reason[0] ? ff->kernel.reason
 						       : NULL,
 		.kernel = ff->kernel.counts,
+		.posts = ff->posts.counts,
 		.duration_ns = nsec_since(ff->end_ns, ff->start_ns),
 		.interval_ns = ff->options.interval_ns,
 		.profiler_cpu_ns = ff->cpu_used_ns,

@@ -123,20 +123,21 @@ static void await_fresh(struct forkflame *ff, uint64_t until_ns)
 }
 
 /*
- * Where a thread had to be stopped on another CPU, and on ours there is none for some
- * ticks: go there. From then on it is pushed aside when we wake, and stands.
+ * Where a thread had to be stopped on another CPU, or was read by a post, and on ours
+ * there is none for some ticks: go there. From then on it is pushed aside when we wake, and stands.
  */
 static void follow_running(struct forkflame *ff)
 {
 	const struct oncpu_thread *rec;
+	pid_t stray = ff->stray ? ff->stray : ff->posts.brought;
 
 	if (!ff->perch || !ff->oncpu)
 		return;
-	if (ff->company || !ff->stray) {
+	if (ff->company || !stray) {
 		ff->strays = 0;
 		return;
 	}
-	rec = oncpu_find(ff->oncpu, ff->stray);
+	rec = oncpu_find(ff->oncpu, stray);
 	if (!rec || ++ff->strays < STRAYS)
 		return;
 	ff->strays = 0;
@@ -344,6 +345,7 @@ void session_tick(struct forkflame *ff)
 	ff->kernel.ticking = true;
 	ff->company = false;
 	ff->stray = 0;
+	ff->posts.brought = 0;
 	ff->tick += ff->kernel.stride;
 	ff->counts.ticks += ff->kernel.stride;
 	if (ff->oncpu)
@@ -352,7 +354,10 @@ void session_tick(struct forkflame *ff)
 		find_due_by_count(ff);
 	refresh_due(ff);
 	kernel_drain(ff);
+	posts_collect(ff);
 	sample_due(ff, NULL, true, until_ns);
+	if (ff->posts.late_ns)
+		posts_collect(ff);
 	follow_running(ff);
 	if (ff->stray)
 		ff->kernel.stops_ns = clock_now();

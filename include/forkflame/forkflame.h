@@ -145,6 +145,11 @@ struct forkflame_options {
 	 */
 	uint64_t budget_ns;
 	enum forkflame_sampler sampler;
+	/*
+	 * Threads that sample, at most; 0: one for each CPU on which a member was
+	 * found running. More than one only where they may have a real-time priority.
+	 */
+	unsigned samplers;
 };
 
 #define FORKFLAME_OPTIONS                                        \

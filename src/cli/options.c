@@ -48,6 +48,8 @@ static const char help[] =
 	"      --event-buffer SIZE  that the kernel may queue of them; 8M\n"
 	"      --oncpu SOURCE   who runs from: auto, switches, runcounts\n"
 	"      --sampler HOW    running threads are read by: auto, stop, kernel\n"
+	"      --samplers N     threads that sample, at most; auto: as many as CPUs on\n"
+	"                       which a member runs\n"
 	"      --nonblocking    stop no thread, ever: what runs is read as it runs\n"
 	"      --stats FILE     the summary as JSON\n"
 	"\n"

@@ -7,6 +7,7 @@
 #include "cli/words.h"
 
 #define HZ_MAX 20000
+#define SAMPLERS_MAX 8192
 
 static const struct option long_options[] = {
 	OPTIONS_OF_SELECTION,
@@ -16,6 +17,7 @@ static const struct option long_options[] = {
 	{ "event-buffer", required_argument, NULL, OPT_EVENT_BUFFER },
 	{ "oncpu", required_argument, NULL, OPT_ONCPU },
 	{ "sampler", required_argument, NULL, OPT_SAMPLER },
+	{ "samplers", required_argument, NULL, OPT_SAMPLERS },
 	{ "stats", required_argument, NULL, OPT_STATS },
 	{ "rotate", required_argument, NULL, OPT_ROTATE },
 	{ "nonblocking", no_argument, NULL, OPT_NONBLOCKING },
@@ -59,6 +61,21 @@ static const char *take_rotate(struct options *ret, const char *value)
 	return words_bytes(value, &ret->run.rotate_bytes)
 		       ? NULL
 		       : "is neither a time (60s) nor a size (100M)";
+}
+
+/* 0 is what "auto" stands for. */
+static const char *take_samplers(struct options *ret, const char *value)
+{
+	double number;
+
+	ret->run.samplers = 0;
+	if (!strcmp(value, "auto"))
+		return NULL;
+	if (!words_number(value, false, &number) || number < 1 ||
+	    number > SAMPLERS_MAX || number != (unsigned)number)
+		return "is neither auto nor a number of threads";
+	ret->run.samplers = (unsigned)number;
+	return NULL;
 }
 
 const char *options_take_duration(struct options *ret, const char *value)
@@ -127,6 +144,8 @@ static const char *take_option(struct parsing *parsing, int opt,
 		word = words_value(samplers, value);
 		ret->run.sampler = word;
 		return word >= 0 ? NULL : "is no sampler: auto, stop or kernel";
+	case OPT_SAMPLERS:
+		return take_samplers(ret, value);
 	default:
 		return options_take_view(parsing, opt, value);
 	}

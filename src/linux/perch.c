@@ -51,12 +51,17 @@ int perch_cpu(void)
 	return sched_getcpu();
 }
 
-int perch_move(struct perch *perch, int cpu)
+int perch_send(struct perch *perch, pid_t tid, int cpu)
 {
 	if (cpu < 0 || cpu >= CPUS_MAX ||
 	    !CPU_ISSET_S((size_t)cpu, perch->size, perch->allowed))
 		return -EPERM;
 	CPU_ZERO_S(perch->size, perch->one);
 	CPU_SET_S((size_t)cpu, perch->size, perch->one);
-	return sched_setaffinity(0, perch->size, perch->one) < 0 ? -errno : 0;
+	return sched_setaffinity(tid, perch->size, perch->one) < 0 ? -errno : 0;
+}
+
+int perch_move(struct perch *perch, int cpu)
+{
+	return perch_send(perch, 0, cpu);
 }

@@ -2,6 +2,8 @@
 #ifndef LINUX_PERCH_H
 #define LINUX_PERCH_H
 
+#include <sys/types.h>
+
 #include "base/error.h"
 
 /*
@@ -23,5 +25,8 @@ int perch_cpu(void);
  * allowed to use when the perch was made; else a negative errno.
  */
 int perch_move(struct perch *perch, int cpu);
+
+/* The same for thread @tid of ours: where the perch's maker may be, it may be. */
+int perch_send(struct perch *perch, pid_t tid, int cpu);
 
 #endif

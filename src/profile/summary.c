@@ -302,6 +302,17 @@ static void json_kernel(const struct summary_kernel *k, struct json *j)
 	json_close(j, '}');
 }
 
+static void json_posts(const struct summary_posts *p, struct json *j)
+{
+	json_key(j, "samplers");
+	json_open(j, '{');
+	json_put_u64(j, "threads", p->threads + 1);
+	json_put_u64(j, "samples", p->samples);
+	json_put_u64(j, "moved", p->moved);
+	json_put_u64(j, "late", p->late);
+	json_close(j, '}');
+}
+
 void summary_json(const struct summary *summary, struct json *j)
 {
 	const struct counts *c = summary->counts;
@@ -317,6 +328,7 @@ void summary_json(const struct summary *summary, struct json *j)
 	json_put_text(j, "sampler", summary->sampler);
 	json_put_text(j, "sampler_reason", summary->sampler_reason);
 	json_counts(c, j);
+	json_posts(&summary->posts, j);
 	json_held(&c->held, j);
 	json_put_u64(j, "calls_failed", c->calls_failed);
 	json_put_u64(j, "events_lost", c->events_lost);

@@ -90,6 +90,14 @@ struct summary_kernel {
 	uint64_t freed; /* frames, in samples that count, whose function was gone */
 };
 
+/* Sampling threads on other CPUs than the first one's. */
+struct summary_posts {
+	uint64_t threads;
+	uint64_t samples; /* that they brought; among the unstopped */
+	uint64_t moved;   /* not proven: the thread had run meanwhile */
+	uint64_t late;    /* not there when the tick was over */
+};
+
 /* The rest of what a summary says: facts of the run. Texts are borrowed. */
 struct summary {
 	const struct counts *counts;
@@ -102,6 +110,7 @@ struct summary {
 	const char *sampler;        /* how running threads are read */
 	const char *sampler_reason; /* why so; NULL: it is the best */
 	struct summary_kernel kernel;
+	struct summary_posts posts;
 	uint64_t duration_ns, interval_ns;
 	uint64_t profiler_cpu_ns;
 	struct summary_listener { /* zeros: there was none */

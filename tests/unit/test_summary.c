@@ -72,6 +72,7 @@ static struct summary example(const struct counts *counts)
 				 .sampler = "kernel",
 				 .sampler_reason = "asked for",
 				 .kernel = { .unread = 3 },
+				 .posts = { .threads = 2, .moved = 5 },
 				 .duration_ns = 2000000000,
 				 .interval_ns = 10000000,
 				 .profiler_cpu_ns = 20000000 };
@@ -134,6 +135,7 @@ static void writes_its_keys_as_json(void **state)
 		"\"sampler\":\"kernel\"",
 		"\"sampler_reason\":\"asked for\"",
 		"\"unread\":3",
+		"\"samplers\":{\"threads\":3,\"samples\":0,\"moved\":5",
 		"\"seen\":3",
 		"\"unknown_python\":0",
 		"\"attempts\":14",
