@@ -32,7 +32,7 @@ from harness import Late, NotTested, Trouble, spawn
 from profilers import profilers
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-CASES = [cases.Slowdown, cases.Cost, cases_truth.Kids, cases.Pool, cases_truth.Stacks,
+CASES = [cases.Slowdown, cases.Workers, cases.Cost, cases_truth.Kids, cases.Pool, cases_truth.Stacks,
          cases_truth.Births, cases_truth.Attach, cases_truth.Interrupted,
          cases_truth.Signals]
 

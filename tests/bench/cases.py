@@ -12,7 +12,7 @@ import statistics
 import time
 
 from harness import Neighbours, NotTested, Target, Trouble, Watch, samples, seconds, within
-from profilers import Clock, refused_perf
+from profilers import Clock, one_sampler, refused_perf
 
 
 class Case:
@@ -87,6 +87,8 @@ the wait for a CPU is taken off, which is the neighbours' (slowdown %); wall % h
 us/sample: CPU time of the profiler for each sample; coverage: the share of the target's
 time that the profile accounts for."""
 
+    workers = 1
+
     def __init__(self, bench):
         super().__init__(bench)
         self.targets = {}
@@ -106,7 +108,8 @@ time that the profile accounts for."""
         """One process for all that are compared."""
         in_root = bool(profiler and profiler.in_root)
         if (variant, in_root) not in self.targets:
-            self.targets[variant, in_root] = self.target(profiler, "fixed.py", variant[0])
+            self.targets[variant, in_root] = self.target(
+                profiler, "fixed.py", variant[0], self.workers)
         return (variant, in_root), self.targets[variant, in_root]
 
     def close(self):
@@ -128,15 +131,16 @@ time that the profile accounts for."""
         short, long = (.6, 1.5) if self.bench.quick else (2, 4)
         plain = target.do(short)["units"]
         if profiler:
-            with self.watch(profiler, target, hz) as watch:
+            with self.watch(profiler, target, hz, children=self.workers > 1) as watch:
                 self.settle()
                 before = watch.cpu_now()
                 units = target.do(long)["units"]
                 used = watch.cpu_now() - before
                 stacks = watch.end()
-                figures = {"p_pct": 100 * used / sum(unit[0] for unit in units)} \
-                    if profiler.blind else \
+                figures = {} if profiler.blind else \
                     self.cost(units, must(stacks, "bottom"), used, hz)
+                figures["p_pct"] = (100 * used * self.workers /
+                                    sum(unit[0] for unit in units))
                 figures.update(watch.says())
         else:
             units, figures = target.do(long)["units"], {}
@@ -149,8 +153,24 @@ time that the profile accounts for."""
     @staticmethod
     def cost(units, stacks, used, hz):
         wall = sum(unit[0] for unit in units)
-        return {"p_pct": 100 * used / wall, "us": 1e6 * used / (seconds(stacks) * hz),
+        return {"us": 1e6 * used / (seconds(stacks) * hz),
                 "coverage": seconds(stacks) / wall}
+
+
+class Workers(Slowdown):
+    name = "workers"
+    title = "Slowdown of CPU-bound workers, one for each CPU"
+    rounds = 2, 7
+    workers = os.cpu_count() or 1
+    about = """\
+As above, of processes that keep all CPUs busy. forkflame-1: by one sampling thread
+(--samplers=1), which has to stop those that run on other CPUs than its own."""
+
+    def variants(self, quick):
+        return [(20, hz, "") for hz in ((1000,) if quick else (100, 1000))]
+
+    def profilers(self, variant):
+        return self.bench.profilers + [one_sampler(self.bench.profilers[0])]
 
 
 class Cost(Case):

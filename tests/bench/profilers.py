@@ -203,6 +203,11 @@ def refused_perf(one):
     return Forkflame(one.command[0], "forkflame-noperf", ["--oncpu", "runcounts"])
 
 
+def one_sampler(one):
+    """forkflame as it is with one CPU for itself."""
+    return Forkflame(one.command[0], "forkflame-1", ["--samplers=1"])
+
+
 def environment():
     """Ours, without what makes a peer slower than its users see it."""
     env = dict(os.environ, AUSTIN_NO_LOGGING="1", PYTHONHASHSEED="0")

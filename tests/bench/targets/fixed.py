@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""fixed.py DEPTH: units of the same work at the bottom of a stack of DEPTH frames.
+"""fixed.py DEPTH [WORKERS]: units of the same work at the bottom of a stack of DEPTH frames,
+by so many processes at once: this one, and what it has forked.
 
 Order: SECONDS. For each unit of work: its wall time, its CPU time, and the time for
 which it waited for a CPU. What is left of the wall time, it was held.
 """
+import json
+import os
 import sys
 import time
 
@@ -31,5 +34,38 @@ def work(seconds):
     return {"units": descend(max(1, int(sys.argv[1]) - 5), clock() + seconds)}
 
 
+def all_work(seconds):
+    for orders, _ in workers:
+        os.write(orders, b"%-16g" % seconds)
+    units = work(seconds)["units"]
+    for _, answers in workers:
+        units += json.loads(answers.readline())
+    return {"units": units}
+
+
+def worker(orders, answers):
+    while True:
+        order = os.read(orders, 16)
+        if not order:
+            os._exit(0)
+        text = json.dumps(work(float(order))["units"]) + "\n"
+        with os.fdopen(os.dup(answers), "w") as file:
+            file.write(text)
+
+
+def forked():
+    (orders, order), (answers, answer) = os.pipe(), os.pipe()
+    if os.fork() == 0:
+        for fd in [0, order, answers] + [one for one, _ in workers]:
+            os.close(fd)
+        worker(orders, answer)
+    os.close(orders)
+    os.close(answer)
+    return order, os.fdopen(answers)
+
+
 sys.setrecursionlimit(5000)
-serve(work)
+workers = []
+for _ in range(int(sys.argv[2]) - 1 if len(sys.argv) > 2 else 0):
+    workers.append(forked())
+serve(all_work)
