@@ -1,9 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Frames from the kernel where it cannot read, has no room, or may not."""
+import glob
 import json
 import os
+import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -174,6 +177,35 @@ def who_becomes_another_user_is_read_by_those_alone_who_may():
         expect(seen.stats["kernel"]["denied"] == 0, "kernel: %s", seen.stats["kernel"])
 
 
+def verified(pid):
+    """How many instructions the kernel looked at for each program that @pid has loaded."""
+    counts = []
+    for path in glob.glob("/proc/%d/fdinfo/*" % pid):
+        try:
+            text = fflive.read_text(path)
+        except OSError:
+            continue
+        found = re.search(r"^verified_insns:\s*(\d+)$", text, re.MULTILINE)
+        if found:
+            counts.append(int(found.group(1)))
+    return counts
+
+
+def loading_takes_the_kernel_few_looks():
+    """Its verifier goes each way through the program for each value that a variable can
+    have, where it can see them: that was 0.2 s."""
+    with fflive.Target([fflive.newest(), fflive.program("alternating.py"), "calls",
+                        "60"], notes=0) as target:
+        run = fflive.start([SAMPLER, "-p", target.pid])
+        fflive.wait_until(lambda: len(verified(run.process.pid)) >= 4, 60,
+                          "four programs of ours in the kernel")
+        counts = verified(run.process.pid)
+        run.signal(signal.SIGINT)
+        fflive.check_run(run.wait())
+    print("  instructions verified: %s" % counts)
+    expect(sum(counts) < 20000, "instructions verified: %s", counts)
+
+
 if __name__ == "__main__":
     try:
         live_kernel.need_kernel()
@@ -182,5 +214,6 @@ if __name__ == "__main__":
         sys.exit(77)
     fflive.main([a_page_that_is_not_there_is_counted_and_makes_no_half_stack,
                  a_ring_that_overflows_costs_samples_and_nothing_else],
-                [rights_that_suffice_and_rights_that_do_not,
+                [loading_takes_the_kernel_few_looks,
+                 rights_that_suffice_and_rights_that_do_not,
                  who_becomes_another_user_is_read_by_those_alone_who_may])
