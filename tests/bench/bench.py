@@ -147,6 +147,8 @@ def run_case(case, bench, options, record):
     for number in range(options.rounds or case.rounds[0 if bench.quick else 1]):
         try:
             for variant in case.variants(bench.quick):
+                if options.variants and table.name_of(variant) not in options.variants:
+                    continue
                 rows = found.setdefault(variant, {})
                 part = taking_part(case, variant, bench)
                 for one in part:
@@ -178,6 +180,8 @@ def parse():
         epilog="Cases: %s." % ", ".join(case.name for case in CASES))
     parser.add_argument("--quick", action="store_true", help="some 5 minutes")
     parser.add_argument("--cases", metavar="A,B", help="only these")
+    parser.add_argument("--variants", metavar="A,B",
+                        help="only these, as the table has them (20 1000 busy)")
     parser.add_argument("--profilers", metavar="A,B", help="forkflame and these")
     parser.add_argument("--rounds", type=int, metavar="N")
     parser.add_argument("--seconds", type=float, metavar="S",
@@ -191,6 +195,7 @@ def parse():
     for name in set(names) - {one.name for one in CASES}:
         parser.error("no case is called " + name)
     options.cases = [one for one in CASES if one.name in names]
+    options.variants = options.variants.split(",") if options.variants else []
     options.profilers = options.profilers.split(",") if options.profilers else []
     limit = options.limit or (15 if options.quick else 180)
     options.until = time.monotonic() + 60 * limit

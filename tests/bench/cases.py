@@ -73,6 +73,9 @@ def middle(units, of):
     return statistics.median(of(unit) for unit in units)
 
 
+NATIVES = 150
+
+
 class Slowdown(Case):
     name, key = "slowdown", "slow_pct"
     title = "Slowdown of a CPU-bound target, by rate and depth of stack"
@@ -85,7 +88,8 @@ class Slowdown(Case):
 The same process with the profiler and, before and after, without. Of a unit's wall time
 the wait for a CPU is taken off, which is the neighbours' (slowdown %); wall % has it.
 us/sample: CPU time of the profiler for each sample; coverage: the share of the target's
-time that the profile accounts for."""
+time that the profile accounts for. busy: with neighbours on all other CPUs; natives: the
+target has 150 threads besides that sleep in C."""
 
     workers = 1
 
@@ -97,7 +101,8 @@ time that the profile accounts for."""
         if quick:
             return [(20, 100, ""), (20, 1000, "")]
         rates = [(20, 100), (20, 1000), (20, 5000), (5, 1000), (100, 1000), (500, 1000)]
-        return [(depth, hz, load) for depth, hz in rates for load in ("", "busy")]
+        return [(depth, hz, load) for depth, hz in rates
+                for load in ("", "busy")] + [(20, 1000, "natives")]
 
     def profilers(self, variant):
         asked = self.bench.asked
@@ -109,7 +114,8 @@ time that the profile accounts for."""
         in_root = bool(profiler and profiler.in_root)
         if (variant, in_root) not in self.targets:
             self.targets[variant, in_root] = self.target(
-                profiler, "fixed.py", variant[0], self.workers)
+                profiler, "fixed.py", variant[0], self.workers,
+                NATIVES if variant[2] == "natives" else 0)
         return (variant, in_root), self.targets[variant, in_root]
 
     def close(self):
@@ -120,7 +126,7 @@ time that the profile accounts for."""
     def measure(self, variant, profiler):
         key, target = self.kept(variant, profiler)
         try:
-            with Neighbours(variant[2]):
+            with Neighbours(variant[2] == "busy"):
                 return self.compare(target, variant[1], profiler)
         except Trouble:
             target.end()

@@ -91,12 +91,15 @@ def show_notes(rows):
                 name, row.troubles.count(why), len(row.runs) + len(row.troubles), why))
 
 
+def name_of(variant):
+    return " ".join(str(word) for word in variant if word != "") or "idle"
+
+
 def show_case(case, variants):
     print("\n%s\n%s" % (case.title, "=" * len(case.title)))
     print(case.about)
     for variant, rows in variants.items():
-        words = " ".join(str(word) for word in variant if word != "")
-        print("\n%s %s" % (case.name, words or "idle"))
+        print("\n%s %s" % (case.name, name_of(variant)))
         show_variant(case, rows)
     for line in case.more({variant: {name: row.summaries() for name, row in rows.items()}
                            for variant, rows in variants.items()}):

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""fixed.py DEPTH [WORKERS]: units of the same work at the bottom of a stack of DEPTH frames,
-by so many processes at once: this one, and what it has forked.
+"""fixed.py DEPTH WORKERS NATIVES: units of the same work at the bottom of a stack of DEPTH
+frames, by so many processes at once: this one, and what it has forked. In this one there
+are so many threads besides that know nothing of Python, and sleep.
 
 Order: SECONDS. For each unit of work: its wall time, its CPU time, and the time for
 which it waited for a CPU. What is left of the wall time, it was held.
 """
+import ctypes
 import json
 import os
 import sys
@@ -66,6 +68,10 @@ def forked():
 
 sys.setrecursionlimit(5000)
 workers = []
-for _ in range(int(sys.argv[2]) - 1 if len(sys.argv) > 2 else 0):
+for _ in range(int(sys.argv[2]) - 1):
     workers.append(forked())
+libc = ctypes.CDLL(None)
+for _ in range(int(sys.argv[3])):
+    if libc.pthread_create(ctypes.byref(ctypes.c_ulong()), None, libc.pause, None):
+        sys.exit("fixed.py: no more threads")
 serve(all_work)
