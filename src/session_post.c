@@ -2,10 +2,13 @@
 #include "session_post.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
 
 #include "base/outcome.h"
 #include "linux/clock.h"
@@ -34,7 +37,8 @@ struct post {
 	pid_t tid;
 	const struct post_plan *plan;
 	bool gil;
-	sem_t ready, wake;
+	sem_t ready;
+	int wake; /* eventfd */
 	atomic_bool parked, quit;
 	_Atomic int state; /* enum post_state */
 
@@ -151,32 +155,38 @@ static uint64_t next_ns(const struct post *post)
 	return at_ns > soon_ns ? at_ns - lead_ns : 0;
 }
 
-static void sleep_until(uint64_t at_ns)
+/* Until @at_ns (UINT64_MAX: for ever), or somebody wants something. */
+static void wait_until(struct post *post, uint64_t at_ns)
 {
-	struct timespec at = { .tv_sec = (time_t)(at_ns / NSEC_PER_SEC),
-			       .tv_nsec = (long)(at_ns % NSEC_PER_SEC) };
+	struct pollfd wanted = { .fd = post->wake, .events = POLLIN };
+	uint64_t left_ns = nsec_since(at_ns, clock_now()), count;
+	struct timespec left = { .tv_sec = (time_t)(left_ns / NSEC_PER_SEC),
+				 .tv_nsec = (long)(left_ns % NSEC_PER_SEC) };
 
-	(void)clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, NULL);
+	if (ppoll(&wanted, 1, at_ns == UINT64_MAX ? NULL : &left, NULL) > 0)
+		(void)!read(post->wake, &count, sizeof(count));
+}
+
+static void sleep_until(struct post *post, uint64_t at_ns)
+{
+	while (clock_now() < at_ns && !atomic_load(&post->quit))
+		wait_until(post, at_ns);
 }
 
 /* Until it is asked. Whoever asks looks for parked after he has asked. */
 static void park(struct post *post)
 {
 	atomic_store(&post->parked, true);
-	if (atomic_load(&post->state) == POST_ASKED ||
-	    atomic_load(&post->quit)) {
-		/* Who has seen it parked has raised the semaphore, or will. */
-		if (atomic_exchange(&post->parked, false))
-			return;
-	}
-	while (sem_wait(&post->wake) < 0 && errno == EINTR)
-		;
+	if (post_state(post) != POST_ASKED && !atomic_load(&post->quit))
+		wait_until(post, UINT64_MAX);
+	atomic_store(&post->parked, false);
 }
 
-static void unpark(struct post *post)
+static void wake(struct post *post)
 {
-	if (atomic_exchange(&post->parked, false))
-		(void)sem_post(&post->wake);
+	const uint64_t one = 1;
+
+	(void)!write(post->wake, &one, sizeof(one));
 }
 
 static void *post_main(void *ctx)
@@ -202,7 +212,7 @@ static void *post_main(void *ctx)
 		}
 		/* Asked too late for all that is planned: at once, then. */
 		if (at_ns)
-			sleep_until(at_ns);
+			sleep_until(post, at_ns);
 		if (!begin(post)) {
 			idle++;
 			continue;
@@ -244,6 +254,8 @@ static void release(struct post *post)
 	free(post->raw);
 	free(post->ids);
 	free(post->frames);
+	if (post->wake >= 0)
+		(void)close(post->wake);
 	free(post);
 }
 
@@ -257,6 +269,7 @@ int post_new(struct post **ret, const struct post_plan *plan, bool gil)
 		return r;
 	post->plan = plan;
 	post->gil = gil;
+	post->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	post->remote = calloc(1, sizeof(*post->remote));
 	post->prefetch = prefetch_new();
 	post->raw = calloc(FRAMES_MAX, sizeof(*post->raw));
@@ -267,9 +280,12 @@ int post_new(struct post **ret, const struct post_plan *plan, bool gil)
 	if (!post->remote || !post->prefetch || !post->raw || !post->ids ||
 	    !post->frames || !post->names || !post->stacks)
 		goto failed;
+	if (post->wake < 0) {
+		r = -errno;
+		goto failed;
+	}
 	post->mem = remote_mem(post->remote);
 	(void)sem_init(&post->ready, 0, 0);
-	(void)sem_init(&post->wake, 0, 0);
 	r = -pthread_create(&post->thread, NULL, post_main, post);
 	if (r < 0)
 		goto failed;
@@ -287,10 +303,9 @@ void post_free(struct post *post)
 	if (!post)
 		return;
 	atomic_store(&post->quit, true);
-	unpark(post);
+	wake(post);
 	(void)pthread_join(post->thread, NULL);
 	(void)sem_destroy(&post->ready);
-	(void)sem_destroy(&post->wake);
 	release(post);
 }
 
@@ -360,7 +375,8 @@ bool post_ask(struct post *post, const struct post_task *task)
 	post->task = *task;
 	post->rt = task->image->rt;
 	atomic_store(&post->state, POST_ASKED);
-	unpark(post);
+	if (atomic_load(&post->parked))
+		wake(post);
 	return true;
 }
 
