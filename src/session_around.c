@@ -47,6 +47,12 @@ static void look_idle(struct forkflame *ff, struct thread *t, bool contended,
 	struct waiting waiting;
 	int r;
 
+	/* Stopped within a call it is still in that. One look may take its time. */
+	if (ff->dumping &&
+	    waits_stopped(ff->fs.root, t->process->pid, t->tid)) {
+		seen->run = RUN_STOPPED;
+		return;
+	}
 	/* The same stack sleeps in the same call, but for the lock's waits. */
 	if (!contended && t->waits.stack == seen->stack) {
 		seen->wait = t->waits.kind;

@@ -42,18 +42,20 @@ def each_wait_is_named(python):
 
 
 def stopped_process_is_called_stopped():
+    """All of its threads, also those that it has caught in a call, of which the first
+    sleeps for the lock."""
     with fflive.Target([fflive.newest(), fflive.program("twobusy.py"), "60",
-                        "1"], notes=0) as target:
-        fflive.wait_until(lambda: any(
-            "first" in map(short, thread["frames"])
-            for one in dumped(target.pid) for thread in one["threads"]), 10,
-            "first")
+                        "2"], notes=0) as target:
+        fflive.wait_until(lambda: {"first", "second"} <= {
+            short_name for one in dumped(target.pid) for thread in one["threads"]
+            for short_name in map(short, thread["frames"])}, 60, "both")
         os.kill(target.pid, signal.SIGSTOP)
-        fflive.wait_until(lambda: fflive.thread_state(target.pid, target.pid)[0]
-                          == "T", 60, "SIGSTOP")
+        fflive.wait_until(lambda: all(
+            fflive.thread_state(target.pid, tid)[0] == "T"
+            for tid in fflive.threads_of(target.pid)), 60, "SIGSTOP")
         states = [thread["state"] for one in dumped(target.pid)
                   for thread in one["threads"]]
-        expect("stopped" in states, "states: %s", states)
+        expect(states == 3 * ["stopped"], "states: %s", states)
 
 
 def slices_of(path):
