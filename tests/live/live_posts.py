@@ -14,7 +14,7 @@ from fflive import expect, must, near
 
 RATE = 1000
 SECONDS = 60 if fflive.LONG else 6
-FEW = 20  # samples that a post brings at least, on a machine that is full
+FEW = 10  # samples that a post brings at least, on a machine that is full
 
 
 def need_two_cpus():
@@ -78,9 +78,13 @@ def both_are_read_where_they_run(python):
         expect(posts_of(run)["samples"] >= FEW, "samplers: %s; samples: %s",
                posts_of(run), run.stats["samples"])
         for target in pair.targets:
+            main = run.weigh(target.pid, "main")
+            expect(main > .9 * SECONDS, "pid %d: %.2f s", target.pid, main)
             a, b = (run.weigh(target.pid, "hot_" + which) for which in "ab")
-            expect(a + b > .8 * SECONDS, "pid %d: %.2f s", target.pid, a + b)
-            near("share of hot_a in pid %d" % target.pid, a / (a + b), .5, .1)
+            # As many independent samples as turns, of some 4 ms (live_stacks).
+            turns = run.member(target.pid)["cpu_ns"] / 4e6
+            near("share of hot_a in pid %d" % target.pid, a / (a + b), .5,
+                 4 * (.25 / turns) ** .5 + .01)
 
 
 def thrown_away_functions_have_their_own_names(python):
@@ -124,7 +128,8 @@ def children_come_and_go_on_both_cpus(python):
                      [python, fflive.program("short_children.py"), "120", "0.02",
                       "8", "0"])
     fflive.check_run(run)
-    expect(run.stats["processes"]["sampled"] >= 115, "%s", run.stats["processes"])
+    # On a full machine some get so little time that none is seen with a stack.
+    expect(run.stats["processes"]["sampled"] >= 100, "%s", run.stats["processes"])
 
 
 def one_is_enough_when_told():
