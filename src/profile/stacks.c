@@ -15,6 +15,9 @@ struct stacks {
 	struct map places;   /* function, file: number of the place */
 	struct map by_frame; /* place, line: number of the frame */
 	struct map by_stack; /* parent, frame: number of the stack */
+	/* What was put last, outermost first, and the stack up to each of its frames. */
+	struct VEC(struct frame) last;
+	struct VEC(uint32_t) last_stacks;
 };
 
 static uint64_t pair(uint32_t high, uint32_t low)
@@ -49,6 +52,8 @@ void stacks_free(struct stacks *stacks)
 	map_free(&stacks->places);
 	map_free(&stacks->by_frame);
 	map_free(&stacks->by_stack);
+	vec_free(&stacks->last);
+	vec_free(&stacks->last_stacks);
 	free(stacks);
 }
 
@@ -90,14 +95,33 @@ uint32_t stacks_push(struct stacks *stacks, uint32_t parent, uint32_t frame)
 	return (uint32_t)number;
 }
 
+static bool is_same(const struct frame *a, const struct frame *b)
+{
+	return a->function == b->function && a->file == b->file &&
+	       a->line == b->line;
+}
+
+/* Of one put after the other, most have their outer frames in common. */
 uint32_t stacks_put(struct stacks *stacks, const struct frame *frames, size_t n)
 {
 	uint32_t stack = STACKS_EMPTY;
+	size_t i = 0;
 
-	while (n > 0 && stack != STACKS_NONE) {
-		uint32_t frame = stacks_frame(stacks, &frames[--n]);
+	for (; i < n && i < stacks->last.n; i++) {
+		if (!is_same(&frames[n - 1 - i], &stacks->last.at[i]))
+			break;
+		stack = stacks->last_stacks.at[i];
+	}
+	stacks->last.n = stacks->last_stacks.n = i;
+	for (; i < n && stack != STACKS_NONE; i++) {
+		const struct frame *frame = &frames[n - 1 - i];
 
-		stack = stacks_push(stacks, stack, frame);
+		stack = stacks_push(stacks, stack, stacks_frame(stacks, frame));
+		/* Without memory, what is behind is looked up each time. */
+		if (stack != STACKS_NONE && stacks->last.n == i &&
+		    vec_reserve(&stacks->last, 1) &&
+		    vec_push(&stacks->last_stacks, stack))
+			stacks->last.at[stacks->last.n++] = *frame;
 	}
 	return stack;
 }

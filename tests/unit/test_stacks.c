@@ -50,6 +50,44 @@ static void holds_each_stack_once(void **state)
 	stacks_free(stacks);
 }
 
+static uint32_t next_random(uint32_t *seed)
+{
+	*seed = *seed * 1664525u + 1013904223u;
+	return *seed >> 8;
+}
+
+/* What two stacks have in common is not looked up anew: the numbers are the same. */
+static void numbers_stacks_as_if_each_was_put_alone(void **state)
+{
+	struct stacks *whole = stacks_new(), *steps = stacks_new();
+	struct frame frames[12] = { 0 };
+	uint32_t seed = 7;
+
+	(void)state;
+	for (int round = 0; round < 20000; round++) {
+		size_t n = next_random(&seed) % 13;
+		uint32_t stack = STACKS_EMPTY;
+
+		/* Of few functions: outer frames are often those of before. */
+		for (size_t i = 0; i < n; i++)
+			if (next_random(&seed) % 3 == 0)
+				frames[i] = (struct frame){
+					.function = next_random(&seed) % 3,
+					.file = next_random(&seed) % 2,
+					.line = (int32_t)(next_random(&seed) %
+							  3)
+				};
+		for (size_t i = n; i-- > 0;)
+			stack = stacks_push(steps, stack,
+					    stacks_frame(steps, &frames[i]));
+		assert_int_equal(stacks_put(whole, frames, n), stack);
+	}
+	assert_int_equal(stacks_count(whole), stacks_count(steps));
+	assert_int_equal(stacks_frame_count(whole), stacks_frame_count(steps));
+	stacks_free(whole);
+	stacks_free(steps);
+}
+
 static void tells_frames_apart_by_each_of_their_parts(void **state)
 {
 	const struct frame frames[] = {
@@ -166,6 +204,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(has_the_empty_stack_from_the_beginning),
 		cmocka_unit_test(holds_each_stack_once),
+		cmocka_unit_test(numbers_stacks_as_if_each_was_put_alone),
 		cmocka_unit_test(tells_frames_apart_by_each_of_their_parts),
 		cmocka_unit_test(gives_parents_smaller_numbers),
 		cmocka_unit_test(refuses_what_does_not_exist),
