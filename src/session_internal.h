@@ -117,6 +117,12 @@
 /* So many ticks of stops on another CPU, with none of ours on this one: go there. */
 #define STRAYS 2
 
+/*
+ * Without switch records, a list of threads is compared when one of them has run, and so
+ * often: another that knows nothing of Python may have made one.
+ */
+#define LIST_NS (2 * NSEC_PER_SEC)
+
 /* A list of threads that has not changed for so many ticks is calm. */
 #define CALM_TICKS 64
 
@@ -233,6 +239,8 @@ struct thread {
 	uint64_t posted_next; /* the one before which a post was to read it */
 	bool due;             /* in session.due */
 	size_t due_at;        /* there */
+	bool turn;            /* in session.turns */
+	size_t turn_at;       /* there */
 	bool dead;            /* ends after this round */
 	size_t at;            /* in process.threads */
 	size_t seats;         /* while the list is walked: how many were met */

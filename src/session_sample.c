@@ -233,19 +233,38 @@ static void still_standing(struct forkflame *ff, struct thread *t,
 	t->look_tick = ff->tick + t->gap;
 }
 
+/*
+ * To be compared first: the list of threads that it is in. Returns false when that has
+ * been done, or there is no need.
+ */
+static bool is_unlisted(struct forkflame *ff, const struct thread *t,
+			bool standing)
+{
+	const struct process *p = t->process;
+
+	if (ff->oncpu || p->refresh_tick == ff->tick ||
+	    (standing && clock_now() < p->listed_ns + LIST_NS))
+		return false;
+	return vec_push(&ff->moved, t->tid);
+}
+
 /* The second way. Returns 0 when done, OUT_BUSY when it runs, or an outcome. */
 static int sample_by_count(struct forkflame *ff, struct thread *t)
 {
 	struct sched_account before, after;
 	struct reading reading = { .seen = { .run = RUN_IDLE },
 				   .proven = true };
+	bool standing;
 	int r = 0;
 
 	for (int round = 0; round < ROUNDS; round++) {
 		r = thread_account(ff, t, &before);
 		if (r != 0)
 			return r == OUT_UNKNOWN ? OUT_BUSY : r;
-		if (t->proven && before.runs == t->runs) {
+		standing = t->proven && before.runs == t->runs;
+		if (is_unlisted(ff, t, standing))
+			return 0;
+		if (standing) {
 			still_standing(ff, t, clock_now());
 			return 0;
 		}

@@ -207,6 +207,9 @@ void thread_repeat(struct forkflame *ff, struct thread *t, uint64_t ticks)
 
 static void remove_from_due(struct forkflame *ff, struct thread *t)
 {
+	if (t->turn)
+		ff->turns.at[t->turn_at] = NULL;
+	t->turn = false;
 	if (!t->due)
 		return;
 	vec_take_out(&ff->due, t->due_at);

@@ -65,6 +65,20 @@ static void take_due(struct forkflame *ff, const struct process *only)
 		ff->turns.at[running++] = t;
 	}
 	ff->due.n = kept;
+	for (size_t i = 0; i < ff->turns.n; i++) {
+		ff->turns.at[i]->turn = true;
+		ff->turns.at[i]->turn_at = i;
+	}
+}
+
+/* Whose turn it is, who has none any more; NULL: it has ended. */
+static struct thread *take_turn(struct forkflame *ff, size_t at)
+{
+	struct thread *t = ff->turns.at[at];
+
+	if (t)
+		t->turn = false;
+	return t;
 }
 
 /* Those from @from on have the first turns when it is their time again. */
@@ -73,11 +87,13 @@ static void keep_turns(struct forkflame *ff, size_t from)
 	struct threads due = ff->due;
 	size_t n = ff->turns.n;
 
+	for (size_t i = from; i < n; i++)
+		(void)take_turn(ff, i);
 	ff->due = ff->turns;
 	ff->due.n = 0;
 	ff->turns = due;
 	for (; from < n; from++)
-		if (!ff->due.at[from]->due)
+		if (ff->due.at[from] && !ff->due.at[from]->due)
 			thread_make_due(ff, ff->due.at[from]);
 	for (size_t i = 0; i < due.n; i++) {
 		due.at[i]->due = false;
@@ -91,9 +107,12 @@ static size_t take_some(struct forkflame *ff, size_t from)
 	size_t n = 0;
 
 	ff->list.n = 0;
-	for (; n < TURNS_AT_ONCE && from + n < ff->turns.n; n++)
-		if (!vec_push(&ff->list, ff->turns.at[from + n]))
-			thread_make_due(ff, ff->turns.at[from + n]);
+	for (; n < TURNS_AT_ONCE && from + n < ff->turns.n; n++) {
+		struct thread *t = take_turn(ff, from + n);
+
+		if (t && !vec_push(&ff->list, t))
+			thread_make_due(ff, t);
+	}
 	return n;
 }
 
@@ -222,13 +241,13 @@ static void sample_due(struct forkflame *ff, const struct process *only,
 	do {
 		i += take_some(ff, i);
 		sample_list(ff, fresh_ns);
+		if (!ff->moved.n)
+			continue;
+		list_moved(ff);
+		sample_list(ff, fresh_ns);
 	} while (i < ff->turns.n && clock_now() < until_ns);
 	if (i < ff->turns.n)
 		keep_turns(ff, i);
-	if (!ff->moved.n)
-		return;
-	list_moved(ff);
-	sample_list(ff, fresh_ns);
 }
 
 static bool is_python(const struct process *p)
@@ -294,10 +313,13 @@ static void find_due_by_count(struct forkflame *ff)
 
 /*
  * The thread lists of those processes that have something due, but for those whose
- * list has not changed for long.
+ * list has not changed for long. Without records that is done when a thread is found to
+ * have run: most of those that are looked at have not.
  */
 static void refresh_due(struct forkflame *ff)
 {
+	if (!ff->oncpu)
+		return;
 	ff->active.n = 0;
 	for (size_t i = 0; i < ff->due.n; i++) {
 		struct process *p = ff->due.at[i]->process;

@@ -1,9 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Where the kernel sends us no process events the run still works, and says so."""
+import os
+import shutil
 import subprocess
+import tempfile
 
 import fflive
+import live_attach
 from fflive import expect
 
 UNSHARE = ["unshare", "--net", "--pid", "--fork", "--mount-proc", "--user",
@@ -83,9 +87,49 @@ def work_of_a_moment_after_a_long_sleep_is_seen():
                     .3 * span["cpu"])
 
 
+SLEEPERS = """
+import os, time
+for _ in range(%d):
+    if os.fork() == 0:
+        break
+time.sleep(300)
+"""
+
+
+def counted_calls(path):
+    """Calls by name, of strace -c."""
+    found = {}
+    for line in fflive.read_text(path).splitlines():
+        words = line.split()
+        if len(words) >= 5 and words[3].isdigit():
+            found[words[-1]] = int(words[3])
+    return found
+
+
+def one_that_still_sleeps_costs_one_look():
+    """At its run count. Its process's list of threads was read each time as well, of all
+    that waited for their turn: of 5000 no other work was done."""
+    if not shutil.which("strace"):
+        raise fflive.Skip("no strace")
+    with fflive.Target([fflive.newest(), "-c", SLEEPERS % 200], notes=0) as target:
+        fflive.wait_until(lambda: len(live_attach.children_of(target.pid)) == 200, 60,
+                          "200 sleepers")
+        with tempfile.TemporaryDirectory() as folder:
+            calls = os.path.join(folder, "calls")
+            run = fflive.run(["--oncpu", "runcounts", "-d", 6, "-p", target.pid],
+                             under=["strace", "-c", "-f", "-o", calls])
+            counts = counted_calls(calls)
+    fflive.check_run(run)
+    expect(run.stats["processes"]["sampled"] == 201, "%s", run.stats["processes"])
+    looks, reads = counts["pread64"], counts["process_vm_readv"]
+    expect(looks > 2000 and reads < looks / 2,
+           "%d run counts and syscalls looked at, %d times memory", looks, reads)
+
+
 if __name__ == "__main__":
     fflive.main([without_process_events_every_worker_is_found],
                 [a_search_of_all_of_proc_finds_every_worker,
                  in_a_container_every_worker_is_found,
                  work_after_a_long_sleep_is_not_the_sleeps,
-                 work_of_a_moment_after_a_long_sleep_is_seen])
+                 work_of_a_moment_after_a_long_sleep_is_seen,
+                 one_that_still_sleeps_costs_one_look])
