@@ -15,6 +15,9 @@
 /* What the clocks bring is taken in so often: before code objects are forgotten. */
 #define KERNEL_DRAIN_NS (10 * NSEC_PER_MSEC)
 
+/* So often the list of a process's threads is compared while nothing else tells. */
+#define KERNEL_LIST_NS (50 * NSEC_PER_MSEC)
+
 struct session_kernel {
 	struct kframes *frames; /* NULL: running threads are stopped */
 	bool used;

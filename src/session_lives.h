@@ -2,6 +2,7 @@
 #ifndef SESSION_LIVES_H
 #define SESSION_LIVES_H
 
+#include "linux/clock.h"
 #include "session_internal.h"
 
 /* The lives of processes and of their threads. */
@@ -50,14 +51,16 @@ static inline struct image *process_image(const struct process *p)
 /*
  * Has the list of its threads been as it is for some time? Then whether it still is
  * is told with each stack (thread_read), at no call of its own. Only where switch
- * records tell of threads that are not in it, and stacks are read by us.
+ * records tell of threads that are not in it. Where the kernel reads stacks (each tells
+ * which thread state it is of), the list is compared now and then all the same.
  */
 static inline bool process_is_calm(const struct forkflame *ff,
 				   const struct process *p)
 {
-	return ff->oncpu && !ff->kernel.frames && p->walked &&
-	       !process_image(p)->second_codes &&
-	       ff->tick > p->moved_tick + CALM_TICKS;
+	return ff->oncpu && p->walked && !process_image(p)->second_codes &&
+	       ff->tick > p->moved_tick + CALM_TICKS &&
+	       (!ff->kernel.frames ||
+		clock_now() < p->listed_ns + KERNEL_LIST_NS);
 }
 
 /* The interpreter that a thread state is of. */
