@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import signal
+import time
 
 import fflive
 import ffworkers
@@ -85,6 +86,27 @@ def both_are_read_where_they_run(python):
             turns = run.member(target.pid)["cpu_ns"] / 4e6
             near("share of hot_a in pid %d" % target.pid, a / (a + b), .5,
                  4 * (.25 / turns) ** .5 + .01)
+
+
+def who_ran_meanwhile_is_not_believed():
+    """Both are moved to and fro: the post finds whom it was sent for, running on."""
+    need_urgency()
+    cpus = need_two_cpus()
+    lines = live_stacks.lines_of("calls")
+    with Pair([fflive.newest(), fflive.program("alternating.py"), "calls",
+               "300"]) as pair:
+        named = [word for target in pair.targets for word in ("-p", target.pid)]
+        run = fflive.start(["-r", RATE, "-d", SECONDS, *named])
+        turn = 0
+        while run.process.poll() is None:
+            turn += 1
+            for i, target in enumerate(pair.targets):
+                os.sched_setaffinity(target.pid, {cpus[(turn + i) % 2]})
+            time.sleep(.0013)
+        fflive.check_run(run.wait())
+    for stack in run.stacks:
+        live_stacks.check_stack(stack, lines)
+    expect(posts_of(run)["moved"] > 0, "samplers: %s", posts_of(run))
 
 
 def thrown_away_functions_have_their_own_names(python):
@@ -186,6 +208,6 @@ if __name__ == "__main__":
     fflive.main(each_python=[both_are_read_where_they_run,
                       thrown_away_functions_have_their_own_names,
                       children_come_and_go_on_both_cpus],
-                once=[cpu_time_is_what_their_clocks_say, one_is_enough_when_told,
+                once=[who_ran_meanwhile_is_not_believed, cpu_time_is_what_their_clocks_say, one_is_enough_when_told,
                       never_more_than_told, who_may_not_be_urgent_does_without,
                       killed_profiler_leaves_both_running])
