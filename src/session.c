@@ -381,6 +381,7 @@ static int begin(struct forkflame *ff)
 			     ? ff->start_ns + ff->options.duration_ns
 			     : 0;
 	ff->running = true;
+	ff->jitter = session_random(ff, ff->budget.interval_ns / 2);
 	plan_tick(ff, ff->start_ns);
 	return r;
 }

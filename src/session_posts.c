@@ -71,38 +71,44 @@ static bool has_stood(const struct thread *t, const struct oncpu_thread *rec,
 	       (!rec->on || rec->in_ns >= found->to_ns);
 }
 
-static void take_found(struct forkflame *ff, struct posted *posted)
+/*
+ * Returns whether it is proven that the thread stood. One that has a sample since it left
+ * its CPU needs none.
+ */
+static bool take_found(struct forkflame *ff, struct posted *posted)
 {
 	struct post *post = posted->post;
 	const struct post_found *found = post_found(post);
 	struct thread *t = find_thread(ff, post_task(post));
+	const struct oncpu_thread *rec = t ? oncpu_find(ff->oncpu, t->tid)
+					   : NULL;
 	struct reading reading = { .seen = { .run = RUN_ON_CPU,
 					     .gil = found->gil },
 				   .now_ns = found->from_ns,
 				   .since_ns = found->from_ns };
 
 	if (!t || found->from_ns < t->process->image_ns ||
-	    (weigh_has(&t->weigh) && found->from_ns <= t->weigh.stood_ns))
-		return;
-	if (!has_stood(t, oncpu_find(ff->oncpu, t->tid), found)) {
+	    (rec && weigh_has(&t->weigh) && rec->out_ns <= t->weigh.stood_ns))
+		return false;
+	if (!has_stood(t, rec, found)) {
 		ff->posts.counts.moved++;
 		posted->misses++;
-		post_distrust(post);
-		return;
+		return false;
 	}
 	posted->misses = 0;
 	/* Threads were made meanwhile, or it is none of ours: look for oneself. */
 	if (found->r != 0 || found->mark != t->process->mark)
-		return;
+		return true;
 	reading.seen.stack = post_stack(post, ff->stacks, ff->strings);
 	if (reading.seen.stack == STACKS_NONE)
-		return;
+		return true;
 	t->empty = found->empty;
 	t->entered = t->left_out = 0;
 	t->posted = ff->tick;
 	session_accept(ff, t, &reading);
 	ff->posts.counts.samples++;
 	ff->posts.brought = t->tid;
+	return true;
 }
 
 /* It was to read at the present tick, and has not yet. */
@@ -131,8 +137,8 @@ void posts_collect(struct forkflame *ff)
 		if (!drained)
 			session_drain(ff);
 		drained = true;
-		if (ff->oncpu)
-			take_found(ff, &ff->posts.all.at[i]);
+		if (!ff->oncpu || !take_found(ff, &ff->posts.all.at[i]))
+			post_distrust(post);
 		post_take(post);
 	}
 }

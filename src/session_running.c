@@ -16,9 +16,12 @@ bool session_still_empty(struct forkflame *ff, struct thread *t)
 {
 	struct reading reading = { .seen = { .run = RUN_ON_CPU } };
 
-	if (!t->empty || session_read_stack(ff, t, &reading.seen) != 0 ||
-	    !t->empty)
+	if (!t->empty)
 		return false;
+	if (session_read_stack(ff, t, &reading.seen) != 0 || !t->empty) {
+		thread_distrust(t);
+		return false;
+	}
 	reading.now_ns = reading.since_ns = clock_now();
 	session_accept(ff, t, &reading);
 	return true;

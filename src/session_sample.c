@@ -365,10 +365,12 @@ static void read_candidate(struct forkflame *ff, struct thread *t,
 	t->candidate.run = rec && !session_is_ready(t, rec) ? RUN_IDLE
 							    : RUN_ON_CPU;
 	r = session_read_stack(ff, t, &t->candidate);
-	if (r == 0)
+	if (r == 0) {
 		put(ff, t, false);
-	else
-		session_refuse(ff, t, r);
+		return;
+	}
+	thread_distrust(t);
+	session_refuse(ff, t, r);
 }
 
 /*

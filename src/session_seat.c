@@ -205,7 +205,6 @@ static int capture(struct forkflame *ff, struct thread *t, size_t n)
 	/* What is known of the first part would not outlast the last. */
 	if (from && from < to && to < n)
 		return OUT_TORN;
-	t->learnt = false;
 	if (len)
 		r = codecache_capture(
 			image->codes,
@@ -264,6 +263,7 @@ int thread_read(struct forkflame *ff, struct thread *t, size_t *ret_n,
 	ff->remote->pid = t->tid;
 	t->left_out = 0;
 	t->entered = 0;
+	t->learnt = false;
 	ff->second_from = ff->second_to = 0;
 	r = lends(t->process) ? read_lent(ff, t, &n) : 0;
 	lent = n;

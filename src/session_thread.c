@@ -205,7 +205,7 @@ void thread_repeat(struct forkflame *ff, struct thread *t, uint64_t ticks)
 	t->tick += ticks;
 }
 
-static void remove_from_due(struct forkflame *ff, struct thread *t)
+static void remove_from_lists(struct forkflame *ff, struct thread *t)
 {
 	if (t->turn)
 		ff->turns.at[t->turn_at] = NULL;
@@ -252,7 +252,7 @@ void thread_end(struct forkflame *ff, struct thread *t, uint64_t end_ns)
 	if (map_get(&ff->threads, (uint64_t)t->tid, &at) &&
 	    at == (uint64_t)(uintptr_t)t)
 		(void)map_remove(&ff->threads, (uint64_t)t->tid);
-	remove_from_due(ff, t);
+	remove_from_lists(ff, t);
 	vec_take_out(&p->threads, t->at);
 	if (t->at < p->threads.n)
 		p->threads.at[t->at]->at = t->at;
