@@ -5,7 +5,7 @@
 #include "base/nsec.h"
 #include "linux/clock.h"
 #include "linux/task.h"
-#include "session_internal.h"
+#include "session_sample.h"
 
 /* From events and snapshots to what happens to processes. */
 
@@ -63,6 +63,16 @@ static int rescan_if_due(struct forkflame *ff, uint64_t now_ns)
 	return r;
 }
 
+/* Its leader has ended, at @time_ns, and others live on, or are still on their way out. */
+static void lose_head(struct forkflame *ff, struct process *p, uint64_t time_ns)
+{
+	struct thread *leader = thread_of(ff, p->pid);
+
+	p->headless = true;
+	if (leader && leader->process == p)
+		(void)session_sample_ending(ff, leader, time_ns);
+}
+
 static int on_change(struct forkflame *ff, const struct change *change)
 {
 	const struct member *m = proctree_member(ff->tree, change->serial);
@@ -77,7 +87,7 @@ static int on_change(struct forkflame *ff, const struct change *change)
 		if (p && m && (p->gone || p->pidfd < 0 || task_ended(p->pidfd)))
 			proctree_gone(ff->tree, p->serial, change->time_ns);
 		else if (p)
-			p->headless = true;
+			lose_head(ff, p, change->time_ns);
 		return 0;
 	case CHANGE_LEFT:
 		if (p && m)

@@ -221,6 +221,7 @@ struct thread {
 	bool proven;   /* it was read while the thread certainly did not run */
 	bool standing; /* and the thread has not run since, that we know */
 	bool empty;    /* no Python frame was on it */
+	bool ending;   /* a leader that was seen to be on its way out */
 	bool newborn;  /* born in this run: no switch record, never ran */
 	bool put_off;  /* it had just been given a CPU, a whole tick long */
 	uint64_t runs; /* run count at that time (run-count mode) */
@@ -445,6 +446,7 @@ struct forkflame {
 	struct budget budget;  /* has the interval */
 	bool budget_told;
 	uint64_t next_tick_ns, after_tick_ns;
+	uint64_t ticked_ns; /* when the newest tick began */
 	uint64_t random;
 
 	/* The result. */

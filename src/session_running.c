@@ -136,9 +136,8 @@ static void sample_frozen(struct forkflame *ff, struct thread *t)
 	struct reading reading = { .seen = { .run = RUN_ON_CPU } };
 	int r;
 
-	if (session_vouched(ff, t, &rec) && rec && !rec->on &&
-	    !session_is_ready(t, rec))
-		reading.seen.run = RUN_IDLE;
+	if (session_vouched(ff, t, &rec))
+		reading.seen.run = session_run_of(t, rec);
 	r = session_read_stack(ff, t, &reading.seen);
 	if (r != 0) {
 		session_refuse(ff, t, r);
@@ -158,6 +157,29 @@ static bool is_ending(struct forkflame *ff, const struct thread *t)
 
 	ff->remote->pid = t->tid;
 	return mem_read(&ff->mem, t->seat.tstate, &byte, 1) == OUT_GONE;
+}
+
+/*
+ * It is on its way out, and will never run Python again. Where there was much memory, or
+ * with thousands of threads, that takes long: nothing of the stack that was seen last.
+ */
+bool session_sample_ending(struct forkflame *ff, struct thread *t,
+			   uint64_t time_ns)
+{
+	const struct oncpu_thread *rec =
+		ff->oncpu ? oncpu_find(ff->oncpu, t->tid) : NULL;
+	struct reading reading = { .seen = { .stack = STACKS_EMPTY,
+					     .run = session_run_of(t, rec) },
+				   .now_ns = time_ns,
+				   .since_ns = time_ns,
+				   .proven = true };
+
+	if (t->tid != t->process->pid || t->dead || t->ending ||
+	    !weigh_has(&t->weigh))
+		return false;
+	t->ending = true;
+	session_accept(ff, t, &reading);
+	return true;
 }
 
 /* Ask one to stop. */

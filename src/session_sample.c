@@ -42,6 +42,8 @@ void session_refuse(struct forkflame *ff, struct thread *t, int r)
 
 	switch (r) {
 	case OUT_GONE:
+		if (session_sample_ending(ff, t, clock_now()))
+			return;
 		drop(ff, DROP_GONE);
 		/* The leader's end is told by the pidfd, with its time. */
 		if (t->tid != p->pid && !t->dead && vec_push(&ff->to_bury, t))
@@ -151,6 +153,7 @@ void session_accept(struct forkflame *ff, struct thread *t,
 	/* Records tell when it woke, a tick ago at most. */
 	if (!ff->oncpu && r == 0)
 		weigh_waited(&t->weigh, account.wait_ns);
+	t->weigh.interval_ns = ff->budget.interval_ns;
 	n = weigh_sample(&t->weigh, &reading->seen, reading->since_ns,
 			 reading->now_ns, account.cpu_ns, charges);
 	for (unsigned i = 0; i < n; i++)
@@ -362,8 +365,7 @@ static void read_candidate(struct forkflame *ff, struct thread *t,
 	int r;
 
 	t->records = rec ? rec->records : 0;
-	t->candidate.run = rec && !session_is_ready(t, rec) ? RUN_IDLE
-							    : RUN_ON_CPU;
+	t->candidate.run = session_run_of(t, rec);
 	r = session_read_stack(ff, t, &t->candidate);
 	if (r == 0) {
 		put(ff, t, false);
@@ -461,6 +463,8 @@ void session_settle_batch(struct forkflame *ff, bool last)
 		    (rec ? rec->records : 0) == t->records) {
 			if (rec)
 				reading.since_ns = rec->out_ns;
+			if (rec && (t->put_off || rec->out_ns >= ff->ticked_ns))
+				weigh_ran_before(&t->weigh);
 			/* Pushed aside by us. */
 			if (rec && rec->away && (int)rec->cpu == perch_cpu())
 				ff->company = true;

@@ -68,6 +68,14 @@ bool session_vouched(const struct forkflame *ff, const struct thread *t,
  */
 bool session_is_ready(const struct thread *t, const struct oncpu_thread *rec);
 
+/* What it did when it was read, by its newest record; NULL: there is none. */
+static inline enum run_state session_run_of(const struct thread *t,
+					    const struct oncpu_thread *rec)
+{
+	return rec && !rec->on && !session_is_ready(t, rec) ? RUN_IDLE
+							    : RUN_ON_CPU;
+}
+
 /* Has it left a CPU of its own will since it was last seen, not because we stopped it? */
 bool session_has_slept(const struct thread *t, const struct oncpu_thread *rec);
 
@@ -87,6 +95,14 @@ bool session_sample_outside(struct forkflame *ff, struct thread *t);
 
 /* It runs, and may not be stopped: it is sampled, or refused under a count. */
 void session_sample_running(struct forkflame *ff, struct thread *t);
+
+/*
+ * A leader whose memory is gone, or that has ended before others: from @time_ns on its time
+ * is no stack's, the first time that this is seen of one that has a sample. Returns whether
+ * that was its sample.
+ */
+bool session_sample_ending(struct forkflame *ff, struct thread *t,
+			   uint64_t time_ns);
 
 /* Stop, read and let go up to STOPS_MAX threads. */
 void session_stop_some(struct forkflame *ff, struct thread **threads, size_t n);

@@ -360,10 +360,11 @@ static void keep_budget(struct forkflame *ff)
 
 void session_tick(struct forkflame *ff)
 {
-	uint64_t until_ns = clock_now() + ff->budget.interval_ns *
-						  ff->kernel.stride /
-						  TURNS_SHARE;
+	uint64_t until_ns;
 
+	ff->ticked_ns = clock_now();
+	until_ns = ff->ticked_ns +
+		   ff->budget.interval_ns * ff->kernel.stride / TURNS_SHARE;
 	ff->kernel.ticking = true;
 	ff->company = false;
 	ff->stray = 0;

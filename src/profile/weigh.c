@@ -3,12 +3,19 @@
 
 #include "base/nsec.h"
 
+/*
+ * The time on a CPU, in intervals, of which no sample has hit any: a chance of two in
+ * a hundred.
+ */
+#define PATIENCE 4
+
 static const struct seen nothing = { .stack = STACKS_NONE };
 
 /* The time between the standing of two stacks. */
 struct gap {
-	struct weight on; /* awake, with what was carried up to here */
-	uint64_t on_ns;   /* without that */
+	struct weight on;     /* awake, with what has waited up to here */
+	struct weight waited; /* that */
+	uint64_t on_ns;       /* without that */
 	uint64_t off_ns;
 };
 
@@ -66,7 +73,7 @@ static struct gap close_stack(struct weigh *w, uint64_t until_ns,
 {
 	uint64_t gap_ns = nsec_since(until_ns, w->stood_ns);
 	uint64_t used_ns = nsec_since(cpu_ns, w->cpu_ns);
-	struct gap gap = { .on = w->carry };
+	struct gap gap = { .on = w->carry, .waited = w->carry };
 
 	if (weigh_has(w))
 		w->own.wall_ns += w->stood_ns - w->since_ns;
@@ -83,22 +90,49 @@ static struct gap close_stack(struct weigh *w, uint64_t until_ns,
 	return gap;
 }
 
-/* Time awake, between the newest stack and the next one, whose slice is @next. */
-static void share_on(struct weigh *w, bool running, const struct gap *gap,
-		     struct weight *next)
+/* Who gets the time awake between the newest stack and the next one. */
+struct shares {
+	struct weight newest, next;
+	struct weight last;   /* the one that ran last, before the newest */
+	struct weight before; /* the next one, as it was before it fell asleep */
+};
+
+/* With what has waited, a hit is more likely than not; and as good as certain. */
+static bool is_overdue(const struct weigh *w, const struct gap *gap)
 {
+	return w->interval_ns && gap->on.cpu_ns > w->interval_ns / 2;
+}
+
+static bool is_missed(const struct weigh *w, const struct gap *gap)
+{
+	return w->interval_ns && weigh_has(w) &&
+	       gap->on.cpu_ns > PATIENCE * w->interval_ns;
+}
+
+static struct shares share_on(struct weigh *w, bool running,
+			      const struct gap *gap)
+{
+	struct shares to = { 0 };
+	bool hit = !running && w->ran_before && is_overdue(w, gap);
+	struct weight *next = running ? &to.next : &to.before;
 	struct weight half = half_of(gap->on);
 
-	if (weigh_ran(w) && running) {
-		add(&w->own, half);
-		add(next, rest_of(gap->on, half));
+	if (weigh_ran(w) && (running || hit)) {
+		to.newest = half;
+		*next = rest_of(gap->on, half);
 	} else if (weigh_ran(w)) {
-		add(&w->own, gap->on);
-	} else if (running) {
-		add(next, gap->on);
+		to.newest = gap->on;
+	} else if (running || hit) {
+		if (w->running.stack != STACKS_NONE)
+			to.last = half_of(gap->waited);
+		*next = rest_of(gap->on, to.last);
+	} else if (is_missed(w, gap)) {
+		to.newest = half;
+		to.next = rest_of(gap->on, half);
 	} else {
 		w->carry = gap->on;
 	}
+	return to;
 }
 
 /* Time asleep, between the newest stack and the next one. */
@@ -128,28 +162,64 @@ static unsigned put_out(struct weigh *w, struct charge *out)
 	return 1;
 }
 
+/* A slice of its own, or a weight that follows the newest one's. */
+static unsigned put_weight(const struct seen *seen, uint64_t start_ns,
+			   const struct weight *weight, struct charge *out)
+{
+	if (!weight->wall_ns && !weight->cpu_ns)
+		return 0;
+	*out = (struct charge){ .seen = *seen,
+				.start_ns = start_ns,
+				.weight = *weight };
+	return 1;
+}
+
+void weigh_ran_before(struct weigh *w)
+{
+	w->ran_before = true;
+}
+
+/* The place of what follows; what has waited is weight without one. */
+static void go_on(struct weigh *w, uint64_t by_ns, uint64_t until_ns)
+{
+	w->begin_ns += by_ns;
+	if (w->begin_ns > until_ns)
+		w->begin_ns = until_ns;
+}
+
 unsigned weigh_sample(struct weigh *w, const struct seen *seen,
 		      uint64_t since_ns, uint64_t now_ns, uint64_t cpu_ns,
 		      struct charge *out)
 {
 	struct gap gap = close_stack(w, since_ns, cpu_ns);
 	bool running = seen->run == RUN_ON_CPU;
-	struct weight next = { .samples = 1 };
 	uint64_t before_ns = w->own.wall_ns;
+	struct shares to = share_on(w, running, &gap);
+	struct seen before = { .stack = seen->stack, .run = RUN_ON_CPU };
 	unsigned n;
 
-	share_on(w, running, &gap, &next);
-	share_off(w, running, gap.off_ns, &next);
+	to.next.samples = 1;
+	add(&w->own, to.newest);
+	share_off(w, running, gap.off_ns, &to.next);
 	n = put_out(w, out);
 	/* The next slice begins where the shares of this one end. */
-	w->begin_ns = w->stood_ns + (w->own.wall_ns - before_ns);
-	if (!weigh_ran(w) && weigh_has(w) && !running)
-		w->begin_ns += gap.on_ns;
-	w->own = next;
-	w->seen = *seen;
+	if (since_ns < w->stood_ns)
+		since_ns = w->stood_ns;
+	w->begin_ns = w->stood_ns;
+	go_on(w, w->own.wall_ns - before_ns, since_ns);
+	if (weigh_has(w) && w->carry.wall_ns)
+		go_on(w, gap.on_ns, since_ns);
+	n += put_weight(&w->running, w->begin_ns, &to.last, out + n);
+	n += put_weight(&before, w->begin_ns, &to.before, out + n);
+	go_on(w, to.before.wall_ns, since_ns);
 	if (running)
 		w->running = *seen;
-	w->since_ns = since_ns > w->stood_ns ? since_ns : w->stood_ns;
+	else if (to.before.wall_ns)
+		w->running = before;
+	w->own = to.next;
+	w->seen = *seen;
+	w->ran_before = false;
+	w->since_ns = since_ns;
 	w->stood_ns = now_ns > w->since_ns ? now_ns : w->since_ns;
 	return n;
 }
@@ -174,11 +244,8 @@ unsigned weigh_end(struct weigh *w, uint64_t end_ns, uint64_t cpu_ns,
 		late = gap.on;
 	w->own.wall_ns += gap.off_ns;
 	n = put_out(w, out);
-	if (late.wall_ns || late.cpu_ns)
-		out[n++] = (struct charge){ .seen = running,
-					    .start_ns = nsec_since(end_ns,
-								   gap.on_ns),
-					    .weight = late };
+	n += put_weight(&running, nsec_since(end_ns, gap.on_ns), &late,
+			out + n);
 	w->seen = nothing;
 	w->running = nothing;
 	w->own = (struct weight){ 0 };

@@ -20,9 +20,14 @@
  *
  *  - Time on a CPU belongs to stacks that were seen running. Between two of them
  *    it is halved; between a running and a sleeping one it is the running one's.
- *    What lies between two sleeping ones, a burst that no sample has hit, is
- *    carried on to the next running one: so a thread of short bursts has its few
- *    hits weigh as much as all of its bursts did.
+ *    What lies between two sleeping ones, a burst that no sample has hit, waits
+ *    for the next running one, and is halved between that and the one before: so a
+ *    thread of short bursts has its few hits weigh as much as all of its bursts
+ *    did. A thread is hit once in each interval that it is on a CPU, on average. When
+ *    more than half of that waits, the next sleeping one before which the thread was on a CPU
+ *    is a hit as well (weigh_ran_before). When much more waits, such bursts are not
+ *    hit, and the next one may be of something else: it is halved between the
+ *    sleeping ones.
  *  - Time off a CPU belongs to stacks that were seen asleep, and is halved between
  *    two of a kind. Where it is known how long the thread waited for a CPU, that is
  *    shared like time on one: it was awake.
@@ -48,16 +53,19 @@ struct weigh {
 	bool has_waits;
 	struct weight own;   /* what the newest one's slice has so far */
 	struct weight carry; /* time on a CPU that waits for a running stack */
+	bool ran_before; /* what weigh_ran_before told, since the newest sample */
+	/* Between two samples of a running thread; set by the caller. 0: all may wait. */
+	uint64_t interval_ns;
 };
 
-/* A slice that is final: at most one for each stack. */
+/* A slice that is final, or a weight without a place that follows it. */
 struct charge {
 	struct seen seen;
 	uint64_t start_ns;
 	struct weight weight;
 };
 
-#define WEIGH_CHARGES 2
+#define WEIGH_CHARGES 3
 
 /* A thread born, or taken in, at @birth_ns with @cpu_ns on its account. */
 void weigh_begin(struct weigh *w, uint64_t birth_ns, uint64_t cpu_ns);
@@ -74,6 +82,12 @@ void weigh_repeat(struct weigh *w, uint64_t ticks);
  * tells when they wake, and that may have been awake for long before it was seen.
  */
 void weigh_waited(struct weigh *w, uint64_t wait_ns);
+
+/*
+ * The thread was on a CPU a moment before the sample that comes next. If that finds it
+ * asleep, its stack is what can be known of what it did.
+ */
+void weigh_ran_before(struct weigh *w);
 
 /*
  * A new sample.

@@ -54,6 +54,28 @@ def cpu_mode_without_switch_records():
     check_clocks(run)
 
 
+def check_bursts(oncpu, length):
+    run = fflive.run(["--mode", "cpu", "--oncpu", oncpu],
+                     [fflive.newest(), fflive.program("bursts.py"), 15, length])
+    fflive.check_run(run)
+    right, = run.truth
+    for name in ("bursts", "steady"):
+        print("  note: %s of %d us: %.3f of %.3f s"
+              % (name, length, run.weigh(None, name), right[name]))
+        near(name, run.weigh(None, name), right[name],
+             .1 * (right["bursts"] + right["steady"]))
+
+
+def bursts_between_samples_keep_their_cpu_time():
+    """Over before they can be read, and no part of the long work that is always hit."""
+    for length in (30, 300):
+        check_bursts("auto", length)
+
+
+def bursts_keep_it_without_switch_records():
+    check_bursts("runcounts", 300)
+
+
 def counts_add_up_to_the_samples():
     run = run_pool(["--counts"], fflive.newest())
     check_workers(run)
@@ -156,6 +178,8 @@ def few_open_files_lose_nobody():
 if __name__ == "__main__":
     fflive.main([cpu_mode_agrees_with_each_workers_clock],
                 [cpu_mode_without_switch_records,
+                 bursts_between_samples_keep_their_cpu_time,
+                 bursts_keep_it_without_switch_records,
                  counts_add_up_to_the_samples,
                  one_file_for_each_process,
                  flame_graph_needs_no_network,

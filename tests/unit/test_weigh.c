@@ -17,6 +17,7 @@ enum {
 	A = 10,
 	B,
 	C,
+	D,
 	NODES
 };
 
@@ -290,9 +291,61 @@ static void charges_cpu_to_stacks_seen_running(void **state)
 	sample(&bill, B, 30 * MS, 30 * MS, 18 * MS, false);
 	sample(&bill, C, 40 * MS, 40 * MS, 20 * MS, true);
 	end(&bill, 50 * MS, 26 * MS);
-	assert_int_equal(bill.of[A].cpu_ns, 17 * MS);
+	assert_int_equal(bill.of[A].cpu_ns, 17 * MS + MS / 2);
 	assert_int_equal(bill.of[B].cpu_ns, 0);
-	assert_int_equal(bill.of[C].cpu_ns, 9 * MS);
+	assert_int_equal(bill.of[C].cpu_ns, 8 * MS + MS / 2);
+}
+
+/* Bursts too short to be hit: it is asleep again before it can be read. */
+static void takes_the_sleep_after_a_burst_for_a_hit(void **state)
+{
+	struct bill bill = { 0 };
+
+	(void)state;
+	weigh_begin(&bill.w, 0, 0);
+	bill.w.interval_ns = 10 * MS;
+	sample(&bill, A, 10 * MS, 10 * MS, 10 * MS, true);
+	sample(&bill, B, 20 * MS, 20 * MS, 14 * MS, false);
+	/* Not yet: a sample may well hit none of so little. */
+	weigh_ran_before(&bill.w);
+	sample(&bill, B, 30 * MS, 30 * MS, 18 * MS, false);
+	/* Nor where it slept since the last one. */
+	sample(&bill, B, 40 * MS, 40 * MS, 22 * MS, false);
+	weigh_ran_before(&bill.w);
+	sample(&bill, C, 50 * MS, 50 * MS, 26 * MS, false);
+	sample(&bill, D, 60 * MS, 60 * MS, 30 * MS, true);
+	end(&bill, 60 * MS, 30 * MS);
+	assert_int_equal(bill.of[A].cpu_ns, (14 + 4) * MS);
+	assert_int_equal(bill.of[B].cpu_ns, 0);
+	assert_int_equal(bill.of[C].cpu_ns, (4 + 4) * MS);
+	assert_int_equal(bill.of[D].cpu_ns, 4 * MS);
+	assert_int_equal(bill.of[C].wall_ns, (8 + 3 + 6) * MS);
+	assert_int_equal(bill.of[C].samples, 1);
+}
+
+/* And what nobody ever hits is none of what the thread did long before or after. */
+static void leaves_what_is_never_hit_where_it_was(void **state)
+{
+	struct bill bill = { 0 };
+	uint64_t now = 10 * MS, cpu = 10 * MS;
+
+	(void)state;
+	weigh_begin(&bill.w, 0, 0);
+	bill.w.interval_ns = 10 * MS;
+	sample(&bill, A, now, now, cpu, true);
+	for (int i = 0; i < 100; i++) {
+		now += 10 * MS;
+		cpu += 5 * MS;
+		sample(&bill, B, now, now, cpu, false);
+	}
+	sample(&bill, C, now, now, cpu, true);
+	end(&bill, now, cpu);
+	assert_in_range(bill.of[A].cpu_ns, 10 * MS, 35 * MS);
+	assert_in_range(bill.of[B].cpu_ns, 440 * MS, 500 * MS);
+	assert_in_range(bill.of[C].cpu_ns, 0, 20 * MS);
+	assert_int_equal(bill.of[A].wall_ns + bill.of[B].wall_ns +
+				 bill.of[C].wall_ns,
+			 now);
 }
 
 static void gives_a_thread_never_seen_running_its_cpu_all_the_same(void **state)
@@ -369,6 +422,7 @@ static void adds_up_whatever_comes(void **state)
 		struct bill bill = { 0 };
 
 		weigh_begin(&bill.w, birth, base);
+		bill.w.interval_ns = (uint64_t)random() % 30;
 		for (int i = 1 + (int)(random() % 9); i > 0; i--) {
 			uint64_t since;
 
@@ -377,6 +431,8 @@ static void adds_up_whatever_comes(void **state)
 			cpu += (uint64_t)random() % 30;
 			if (round % 2)
 				weigh_waited(&bill.w, (uint64_t)random() % 200);
+			if (random() % 3 == 0)
+				weigh_ran_before(&bill.w);
 			if (random() % 3 == 0)
 				weigh_stood(&bill.w,
 					    now - (uint64_t)random() % 40);
@@ -428,6 +484,8 @@ int main(void)
 		cmocka_unit_test(gives_the_wait_for_a_cpu_to_both_neighbours),
 		cmocka_unit_test(halves_what_lies_between_two_sleeps),
 		cmocka_unit_test(charges_cpu_to_stacks_seen_running),
+		cmocka_unit_test(takes_the_sleep_after_a_burst_for_a_hit),
+		cmocka_unit_test(leaves_what_is_never_hit_where_it_was),
 		cmocka_unit_test(gives_no_more_time_on_a_cpu_than_there_was),
 		cmocka_unit_test(ends_no_later_than_the_thread),
 		cmocka_unit_test(
