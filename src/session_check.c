@@ -202,14 +202,14 @@ static enum mark tell_switches(const struct machine *m, const struct trials *t,
 	return MARK_NO;
 }
 
-/* What only --sampler=kernel needs. */
+/* What only frames from the kernel need. */
 static enum mark tell_kframes(const struct machine *m, const struct trials *t,
 			      struct str *to)
 {
 	(void)m;
 	if (t->kframes.code == 0) {
 		str_puts(to, "running threads can be read without a stop "
-			     "(--sampler=kernel)");
+			     "(--sampler=kernel; from 500 Hz on by itself)");
 		return MARK_OK;
 	}
 	str_printf(to, "%s (%s): running threads are stopped", t->kframes.text,

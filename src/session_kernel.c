@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "session_kernel.h"
 
-#include <errno.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/outcome.h"
 #include "base/retime.h"
 #include "linux/clock.h"
-#include "linux/machine.h"
 #include "session_sample.h"
 
 /*
@@ -57,55 +54,6 @@
 
 /* Of members that are still to be heard of: kept from one drain to the next. */
 #define LATER_MAX (1u << 20)
-
-int kernel_open(struct forkflame *ff)
-{
-	struct session_kernel *kernel = &ff->kernel;
-	struct error refused = ERROR_NONE;
-	struct machine machine;
-	int r;
-
-	if (kernel->frames)
-		return 0;
-	if (ff->options.sampler != FORKFLAME_SAMPLER_KERNEL) {
-		(void)snprintf(kernel->reason, sizeof(kernel->reason),
-			       ff->options.sampler == FORKFLAME_SAMPLER_STOP
-				       ? "asked for"
-				       : "--sampler=kernel was not asked for");
-		return 0;
-	}
-	if (!ff->oncpu)
-		return error_set(&ff->err, -EOPNOTSUPP,
-				 "frames from the kernel need switch records: "
-				 "%s",
-				 ff->oncpu_reason);
-	machine_read(&ff->fs, &machine);
-	kernel->all_users = machine_may(&machine, MACHINE_SYS_PTRACE);
-	r = kframes_open(&kernel->frames, ff->budget.interval_ns, &refused);
-	if (r < 0)
-		return error_set(&ff->err, r, "%s", refused.text);
-	(void)snprintf(kernel->reason, sizeof(kernel->reason), "asked for");
-	kernel->used = true;
-	kernel->drain_ns = clock_now() + KERNEL_DRAIN_NS;
-	return 0;
-}
-
-void kernel_close(struct forkflame *ff)
-{
-	struct session_kernel *kernel = &ff->kernel;
-
-	if (kernel->frames) {
-		kernel->counts.lost =
-			kframes_counter(kernel->frames, KFRAMES_LOST);
-		kernel->counts.read =
-			kframes_counter(kernel->frames, KFRAMES_SAMPLES);
-		kernel->counts.ns = kframes_counter(kernel->frames, KFRAMES_NS);
-	}
-	kframes_close(kernel->frames);
-	kernel->frames = NULL;
-	vec_free(&kernel->later);
-	vec_free(&kernel->had);
-}
 
 /*
  * Not for ever the same, or they run in step with what they look at: base/retime.h. After

@@ -2,6 +2,8 @@
 #ifndef SESSION_KERNEL_H
 #define SESSION_KERNEL_H
 
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -18,8 +20,20 @@
 /* So often the list of a process's threads is compared while nothing else tells. */
 #define KERNEL_LIST_NS (50 * NSEC_PER_MSEC)
 
+/* A thread that loads the program. All else is its own until it is done. */
+struct kernel_loading {
+	pthread_t thread;
+	bool running; /* until it is joined */
+	atomic_bool done;
+	uint64_t period_ns;
+	struct kframes *frames; /* if r is 0 */
+	struct error refused;
+	int r;
+};
+
 struct session_kernel {
 	struct kframes *frames; /* NULL: running threads are stopped */
+	struct kernel_loading loading;
 	bool used;
 	bool all_users; /* we may read other users' processes */
 	char reason[512];
@@ -52,11 +66,13 @@ struct process;
 struct thread;
 
 /*
- * Before anything is sampled, and after the switch records were opened. Returns 0; or
- * a negative errno with ff->err told, if frames from the kernel were asked for and are
- * not to be had.
+ * session_loading.c. Before anything is sampled, and after the switch records were
+ * opened. Returns 0; or a negative errno with ff->err told, if frames from the kernel
+ * were asked for and are not to be had. What is loaded beside a run is there once
+ * kernel_adopt, in a tick, has found it done.
  */
 int kernel_open(struct forkflame *ff);
+void kernel_adopt(struct forkflame *ff);
 void kernel_close(struct forkflame *ff);
 
 /* The interval of the ticks has changed. */

@@ -365,6 +365,7 @@ void session_tick(struct forkflame *ff)
 	ff->ticked_ns = clock_now();
 	until_ns = ff->ticked_ns +
 		   ff->budget.interval_ns * ff->kernel.stride / TURNS_SHARE;
+	kernel_adopt(ff);
 	ff->kernel.ticking = true;
 	ff->company = false;
 	ff->stray = 0;

@@ -70,7 +70,8 @@ enum forkflame_oncpu {
 
 /* How a thread that is on a CPU is read. */
 enum forkflame_sampler {
-	FORKFLAME_SAMPLER_AUTO, /* at present: stop */
+	/* From 500 samples a second on by the kernel, where that is to be had; else: */
+	FORKFLAME_SAMPLER_AUTO,
 	FORKFLAME_SAMPLER_STOP, /* it is stopped for as long as that takes */
 	/*
 	 * By a program in the kernel (BPF), at the ticks of a clock on each CPU, and

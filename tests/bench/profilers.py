@@ -180,7 +180,8 @@ class Clock(Profiler):
 def profilers(forkflame, had, rooted, quick):
     """Those that are to be measured. @had tells which peers there are, as
     install.bring() does; @rooted is the command of Python 3.15, or None."""
-    found = [Forkflame(forkflame)]
+    found = [Forkflame(forkflame),
+             Forkflame(forkflame, "forkflame-stop", ["--sampler=stop"])]
     if not quick:
         found.append(Forkflame(forkflame, "forkflame-kernel", ["--sampler=kernel"]))
     if "py-spy" in had:
@@ -205,7 +206,8 @@ def refused_perf(one):
 
 def one_sampler(one):
     """forkflame as it is with one CPU for itself."""
-    return Forkflame(one.command[0], "forkflame-1", ["--samplers=1"])
+    return Forkflame(one.command[0], "forkflame-1",
+                     ["--samplers=1", "--sampler=stop"])
 
 
 def environment():

@@ -15,7 +15,7 @@ its statistics are parsed, and what the target programs noted of themselves
 Environment: FORKFLAME, the program under test; FORKFLAME_PYTHONS, interpreters
 separated by blanks; FORKFLAME_LONG=1 for the long versions; FORKFLAME_EVENTS, the source of
 process events (--events) of all runs that name none; FORKFLAME_SAMPLER, how running
-threads are read (--sampler), likewise; FORKFLAME_KEEP=1 keeps the directories of the
+threads are read (--sampler), likewise, by stops if unset; FORKFLAME_KEEP=1 keeps the directories of the
 runs; FORKFLAME_REFUSED, what the kernel refuses to FORKFLAME (see
 check_refused.py): of "ptrace" and "readv" a profile cannot be what it should be, and
 only what must hold all the same fails a test.
@@ -45,7 +45,8 @@ LONG = os.environ.get("FORKFLAME_LONG") == "1"
 EVENTS = os.environ.get("FORKFLAME_EVENTS")
 REFUSED = os.environ.get("FORKFLAME_REFUSED", "")
 MAIMED = REFUSED in ("ptrace", "readv")
-SAMPLER = os.environ.get("FORKFLAME_SAMPLER")
+# At high rates it would be the kernel by itself, on some machines; that has its own tests.
+SAMPLER = os.environ.get("FORKFLAME_SAMPLER", "stop")
 RATE = 100
 ATTEMPTS = 5  # at a test in which the machine stood still
 
@@ -299,7 +300,7 @@ class Run:
         if EVENTS and not any(arg.startswith("--events") for arg in self.args):
             argv.append("--events=" + EVENTS)
         # The kernel's frames need the switch records, and another user has none.
-        if SAMPLER and not under and not any(
+        if not under and not any(
                 "runcounts" in arg or arg.startswith("--sampler")
                 for arg in self.args):
             argv.append("--sampler=" + SAMPLER)

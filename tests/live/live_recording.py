@@ -182,7 +182,7 @@ def full_disk_is_said_and_the_rest_is_kept():
     """A file system of 64 KiB, in a mount namespace of its own."""
     script = ("mount -t tmpfs -o size=64k none /mnt && cd /mnt && "
               "head -c 60000 /dev/zero >filler && "
-              '"$0" record -p "$1" -d 8 -r 1000 -o /mnt/run.ff; s=$?; '
+              '"$0" record -p "$1" -d 8 -r 1000 --sampler=stop -o /mnt/run.ff; s=$?; '
               '"$0" report /mnt/run.ff -f collapsed | wc -l; exit $s')
     if subprocess.run(["unshare", "-m", "true"],
                       stderr=subprocess.DEVNULL).returncode:
