@@ -440,6 +440,17 @@ void session_drain(struct forkflame *ff)
 }
 
 /*
+ * Asleep by the time that it was read, and on a CPU in this tick, or in the last one,
+ * in which it was not fit to be stopped. The kernel's clocks hit such bursts themselves.
+ */
+static bool ran_before(const struct forkflame *ff, const struct thread *t,
+		       const struct oncpu_thread *rec)
+{
+	return (t->put_off || rec->out_ns >= ff->ticked_ns) &&
+	       t->process->kernel != KERNEL_GIVEN;
+}
+
+/*
  * The first way, second half: those without a new record are proven. The others
  * have run meanwhile and go back to the list, unless it is the last round: then
  * one that is on a CPU or waits for one is stopped (pushed aside by us, it overtakes
@@ -463,7 +474,7 @@ void session_settle_batch(struct forkflame *ff, bool last)
 		    (rec ? rec->records : 0) == t->records) {
 			if (rec)
 				reading.since_ns = rec->out_ns;
-			if (rec && (t->put_off || rec->out_ns >= ff->ticked_ns))
+			if (rec && ran_before(ff, t, rec))
 				weigh_ran_before(&t->weigh);
 			/* Pushed aside by us. */
 			if (rec && rec->away && (int)rec->cpu == perch_cpu())

@@ -179,6 +179,21 @@ void weigh_ran_before(struct weigh *w)
 	w->ran_before = true;
 }
 
+/*
+ * What is found asleep, as it was a moment before. It has let go of the interpreter's
+ * lock since; it had it when it ran, as far as is known.
+ */
+static struct seen was_before(const struct weigh *w, const struct seen *seen)
+{
+	struct seen before = { .stack = seen->stack, .run = RUN_ON_CPU };
+
+	if (w->running.stack != STACKS_NONE)
+		before.gil = w->running.gil;
+	else if (seen->gil != GIL_UNKNOWN)
+		before.gil = GIL_HELD;
+	return before;
+}
+
 /* The place of what follows; what has waited is weight without one. */
 static void go_on(struct weigh *w, uint64_t by_ns, uint64_t until_ns)
 {
@@ -195,7 +210,7 @@ unsigned weigh_sample(struct weigh *w, const struct seen *seen,
 	bool running = seen->run == RUN_ON_CPU;
 	uint64_t before_ns = w->own.wall_ns;
 	struct shares to = share_on(w, running, &gap);
-	struct seen before = { .stack = seen->stack, .run = RUN_ON_CPU };
+	const struct seen before = was_before(w, seen);
 	unsigned n;
 
 	to.next.samples = 1;
