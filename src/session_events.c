@@ -5,7 +5,7 @@
 #include "base/nsec.h"
 #include "linux/clock.h"
 #include "linux/task.h"
-#include "session_sample.h"
+#include "session_internal.h"
 
 /* From events and snapshots to what happens to processes. */
 
@@ -63,14 +63,17 @@ static int rescan_if_due(struct forkflame *ff, uint64_t now_ns)
 	return r;
 }
 
-/* Its leader has ended, at @time_ns, and others live on, or are still on their way out. */
+/*
+ * Its leader has ended, at @time_ns, and others live on, or are still on their way out.
+ * If that takes until the next tick, what is left is no time of the leader's stack.
+ */
 static void lose_head(struct forkflame *ff, struct process *p, uint64_t time_ns)
 {
 	struct thread *leader = thread_of(ff, p->pid);
 
-	p->headless = true;
+	p->head_ns = time_ns;
 	if (leader && leader->process == p)
-		(void)session_sample_ending(ff, leader, time_ns);
+		thread_make_due(ff, leader);
 }
 
 static int on_change(struct forkflame *ff, const struct change *change)

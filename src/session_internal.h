@@ -290,10 +290,10 @@ struct process {
 	uint64_t image_cpu_ns;      /* the leader's account at the latter */
 	uint64_t watched_ns; /* since then its threads have records; 0: see there */
 	uint64_t left_ns;
-	bool left, gone; /* has left the tree; its pidfd says it has ended */
-	bool headless;   /* its leader has ended, and others lived on */
-	bool forked;     /* its present image is inherited */
-	bool copied;     /* likewise, as was found when we came */
+	uint64_t head_ns; /* its leader has ended, and others lived on; 0: no */
+	bool left, gone;  /* has left the tree; its pidfd says it has ended */
+	bool forked;      /* its present image is inherited */
+	bool copied;      /* likewise, as was found when we came */
 	pid_t reader;    /* a task by which its memory is read; 0: the leader */
 	bool lends;      /* a thread of it has several thread states */
 	bool leaderless; /* the leader has ended, others have not */

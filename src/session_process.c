@@ -280,6 +280,7 @@ static int follow_exec(struct forkflame *ff, struct process *p,
 	while (p->threads.n)
 		thread_end(ff, p->threads.at[0], time_ns);
 	p->rec_image = RECORD_NONE;
+	p->head_ns = 0;
 	if (p->waiting)
 		process_take_back(ff, p);
 	if (thread_account(ff, &leader, &account) == 0)
@@ -401,7 +402,7 @@ void process_leave(struct forkflame *ff, struct process *p,
 	p->has_status = m->has_status && m->status != EVENT_NO_STATUS;
 	p->status = p->has_status ? (int)m->status : 0;
 	/* Its EXIT told of its leader, which is not who ended it. */
-	if ((!p->has_status || p->headless) &&
+	if ((!p->has_status || p->head_ns) &&
 	    find_status(ff, p, m->start, &p->status))
 		p->has_status = true;
 	process_settle(ff, p, m->left_ns);
@@ -438,8 +439,8 @@ void process_gone(struct forkflame *ff, struct process *p)
 		loop_unwatch(ff->loop, p->pidfd);
 	if (m->state == MEMBER_ENDING)
 		proctree_gone(ff->tree, p->serial,
-			      p->leaderless || p->headless ? clock_now()
-							   : m->ending_ns);
+			      p->leaderless || p->head_ns ? clock_now()
+							  : m->ending_ns);
 	else
 		session_todo_put(ff, leave);
 }

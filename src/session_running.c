@@ -163,21 +163,25 @@ static bool is_ending(struct forkflame *ff, const struct thread *t)
  * It is on its way out, and will never run Python again. Where there was much memory, or
  * with thousands of threads, that takes long: nothing of the stack that was seen last.
  */
-bool session_sample_ending(struct forkflame *ff, struct thread *t,
-			   uint64_t time_ns)
+bool session_sample_ending(struct forkflame *ff, struct thread *t)
 {
-	const struct oncpu_thread *rec =
-		ff->oncpu ? oncpu_find(ff->oncpu, t->tid) : NULL;
+	const struct process *p = t->process;
+	uint64_t time_ns = p->head_ns ? p->head_ns : clock_now();
 	struct reading reading = { .seen = { .stack = STACKS_EMPTY,
-					     .run = session_run_of(t, rec) },
+					     .run = RUN_ON_CPU },
 				   .now_ns = time_ns,
 				   .since_ns = time_ns,
 				   .proven = true };
+	const struct oncpu_thread *rec = NULL;
 
-	if (t->tid != t->process->pid || t->dead || t->ending ||
-	    !weigh_has(&t->weigh))
+	if (t->tid != p->pid || t->dead || t->ending || !weigh_has(&t->weigh))
 		return false;
 	t->ending = true;
+	/* When it woke for the last time, which may be in no record taken in so far. */
+	session_drain(ff);
+	if (ff->oncpu)
+		rec = oncpu_find(ff->oncpu, t->tid);
+	reading.seen.run = session_run_of(t, rec);
 	session_accept(ff, t, &reading);
 	return true;
 }

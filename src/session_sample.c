@@ -42,7 +42,7 @@ void session_refuse(struct forkflame *ff, struct thread *t, int r)
 
 	switch (r) {
 	case OUT_GONE:
-		if (session_sample_ending(ff, t, clock_now()))
+		if (session_sample_ending(ff, t))
 			return;
 		drop(ff, DROP_GONE);
 		/* The leader's end is told by the pidfd, with its time. */

@@ -97,12 +97,10 @@ bool session_sample_outside(struct forkflame *ff, struct thread *t);
 void session_sample_running(struct forkflame *ff, struct thread *t);
 
 /*
- * A leader whose memory is gone, or that has ended before others: from @time_ns on its time
- * is no stack's, the first time that this is seen of one that has a sample. Returns whether
- * that was its sample.
+ * A leader whose memory is gone: from then on its time is no stack's. Returns whether that
+ * was its sample: the first time that this is seen of one that has a sample.
  */
-bool session_sample_ending(struct forkflame *ff, struct thread *t,
-			   uint64_t time_ns);
+bool session_sample_ending(struct forkflame *ff, struct thread *t);
 
 /* Stop, read and let go up to STOPS_MAX threads. */
 void session_stop_some(struct forkflame *ff, struct thread **threads, size_t n);
