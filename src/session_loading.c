@@ -56,13 +56,14 @@ static void load_beside(struct forkflame *ff)
 	give_reason(&ff->kernel, "the kernel's program was not there in time");
 	loading->running =
 		pthread_create(&loading->thread, NULL, load_main, loading) == 0;
+	if (!loading->running)
+		give_reason(&ff->kernel,
+			    "no thread to load the kernel's program");
 }
 
-/* By the option, and what goes with it. */
+/* By the option, and what goes with it. *@ret_why: why not. */
 static bool is_wanted(const struct forkflame *ff, const char **ret_why)
 {
-	bool records = ff->oncpu || ff->opening;
-
 	switch (ff->options.sampler) {
 	case FORKFLAME_SAMPLER_KERNEL:
 		return true;
@@ -70,11 +71,14 @@ static bool is_wanted(const struct forkflame *ff, const char **ret_why)
 		*ret_why = "asked for";
 		return false;
 	default:
-		*ret_why = ff->options.nonblocking ? "--nonblocking"
-			   : !records              ? no_records
-				      : "less than 500 samples a second";
-		return !ff->options.nonblocking && records &&
-		       ff->options.interval_ns <= AUTO_INTERVAL_NS;
+		*ret_why = NULL;
+		if (ff->options.nonblocking)
+			*ret_why = "--nonblocking";
+		else if (ff->options.interval_ns > AUTO_INTERVAL_NS)
+			*ret_why = "less than 500 samples a second";
+		else if (!ff->oncpu && !ff->opening)
+			*ret_why = no_records;
+		return !*ret_why;
 	}
 }
 

@@ -160,8 +160,10 @@ static bool is_ending(struct forkflame *ff, const struct thread *t)
 }
 
 /*
- * It is on its way out, and will never run Python again. Where there was much memory, or
- * with thousands of threads, that takes long: nothing of the stack that was seen last.
+ * It is on its way out, and will never run Python again: it gives up its memory early
+ * (exit_mm, in do_exit of kernel/exit.c), and that cannot be read any more (ESRCH). Where
+ * there was much of it, or with thousands of threads, what follows takes long, and is
+ * nothing of the stack that was seen last.
  */
 bool session_sample_ending(struct forkflame *ff, struct thread *t)
 {

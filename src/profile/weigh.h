@@ -23,11 +23,11 @@
  *    What lies between two sleeping ones, a burst that no sample has hit, waits
  *    for the next running one, and is halved between that and the one before: so a
  *    thread of short bursts has its few hits weigh as much as all of its bursts
- *    did. A thread is hit once in each interval that it is on a CPU, on average. When
- *    more than half of that waits, the next sleeping one before which the thread was on a CPU
- *    is a hit as well (weigh_ran_before). When much more waits, such bursts are not
- *    hit, and the next one may be of something else: it is halved between the
- *    sleeping ones.
+ *    did. A thread is hit once in each interval that it is on a CPU, on average.
+ *    When more than half of that waits, the next sleeping one before which the
+ *    thread was on a CPU is a hit as well (weigh_ran_before). When much more waits,
+ *    such bursts are not hit, and the next one may be of something else: it is
+ *    halved between the sleeping ones.
  *  - Time off a CPU belongs to stacks that were seen asleep, and is halved between
  *    two of a kind. Where it is known how long the thread waited for a CPU, that is
  *    shared like time on one: it was awake.

@@ -210,7 +210,8 @@ class Record:
     def run(self, build, rate, program, *args):
         out, stats = (os.path.join(self.dir, name) for name in ("out", "stats"))
         command = [FORKFLAME, "record", "-r", str(rate), "--sampler=stop", "-f",
-                   "collapsed", "-o", out, "--stats", stats, "--"] + build.command(program, *args)
+                   "collapsed", "-o", out, "--stats", stats, "--"]
+        command += build.command(program, *args)
         done = subprocess.run(command, env=build.environment(), timeout=LIMIT,
                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                               stderr=subprocess.PIPE)

@@ -15,8 +15,8 @@ its statistics are parsed, and what the target programs noted of themselves
 Environment: FORKFLAME, the program under test; FORKFLAME_PYTHONS, interpreters
 separated by blanks; FORKFLAME_LONG=1 for the long versions; FORKFLAME_EVENTS, the source of
 process events (--events) of all runs that name none; FORKFLAME_SAMPLER, how running
-threads are read (--sampler), likewise, by stops if unset; FORKFLAME_KEEP=1 keeps the directories of the
-runs; FORKFLAME_REFUSED, what the kernel refuses to FORKFLAME (see
+threads are read (--sampler), likewise, by stops if unset; FORKFLAME_KEEP=1 keeps the
+directories of the runs; FORKFLAME_REFUSED, what the kernel refuses to FORKFLAME (see
 check_refused.py): of "ptrace" and "readv" a profile cannot be what it should be, and
 only what must hold all the same fails a test.
 """

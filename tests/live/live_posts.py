@@ -208,6 +208,7 @@ if __name__ == "__main__":
     fflive.main(each_python=[both_are_read_where_they_run,
                       thrown_away_functions_have_their_own_names,
                       children_come_and_go_on_both_cpus],
-                once=[who_ran_meanwhile_is_not_believed, cpu_time_is_what_their_clocks_say, one_is_enough_when_told,
+                once=[who_ran_meanwhile_is_not_believed,
+                      cpu_time_is_what_their_clocks_say, one_is_enough_when_told,
                       never_more_than_told, who_may_not_be_urgent_does_without,
                       killed_profiler_leaves_both_running])

@@ -70,8 +70,8 @@ class Hearts:
 def start_profiler(hearts, *args):
     """Plainly by Popen: it leaves nothing behind that would have to be ended."""
     return subprocess.Popen(
-        [fflive.FORKFLAME, "record", "-q", "-r", "1000", "--sampler=stop", "-f", "collapsed",
-         "-o", hearts.output, "-p", str(hearts.target.pid)] + list(args),
+        [fflive.FORKFLAME, "record", "-q", "-r", "1000", "--sampler=stop",
+         "-f", "collapsed", "-o", hearts.output, "-p", str(hearts.target.pid)] + list(args),
         stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL, start_new_session=True)
 

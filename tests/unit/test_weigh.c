@@ -323,6 +323,32 @@ static void takes_the_sleep_after_a_burst_for_a_hit(void **state)
 	assert_int_equal(bill.of[C].samples, 1);
 }
 
+/* Asleep it has let go of the lock; what it did is not lost to views of the lock. */
+static void gives_such_a_hit_the_lock_that_it_had(void **state)
+{
+	struct charge charges[WEIGH_CHARGES];
+	struct seen nap = { .stack = A, .run = RUN_IDLE, .gil = GIL_NONE };
+	struct seen work = { .stack = B, .run = RUN_ON_CPU, .gil = GIL_NONE };
+	struct weigh w;
+
+	(void)state;
+	weigh_begin(&w, 0, 0);
+	w.interval_ns = 10 * MS;
+	weigh_ran_before(&w);
+	assert_int_equal(
+		weigh_sample(&w, &nap, 20 * MS, 20 * MS, 8 * MS, charges), 1);
+	assert_int_equal(charges[0].seen.run, RUN_ON_CPU);
+	assert_int_equal(charges[0].seen.gil, GIL_HELD);
+	/* In C code without the lock, when it was last seen running. */
+	(void)weigh_sample(&w, &work, 30 * MS, 30 * MS, 8 * MS, charges);
+	(void)weigh_sample(&w, &nap, 40 * MS, 40 * MS, 8 * MS, charges);
+	weigh_ran_before(&w);
+	assert_int_equal(
+		weigh_sample(&w, &nap, 60 * MS, 60 * MS, 16 * MS, charges), 2);
+	assert_int_equal(charges[1].seen.stack, A);
+	assert_int_equal(charges[1].seen.gil, GIL_NONE);
+}
+
 /* And what nobody ever hits is none of what the thread did long before or after. */
 static void leaves_what_is_never_hit_where_it_was(void **state)
 {
@@ -485,6 +511,7 @@ int main(void)
 		cmocka_unit_test(halves_what_lies_between_two_sleeps),
 		cmocka_unit_test(charges_cpu_to_stacks_seen_running),
 		cmocka_unit_test(takes_the_sleep_after_a_burst_for_a_hit),
+		cmocka_unit_test(gives_such_a_hit_the_lock_that_it_had),
 		cmocka_unit_test(leaves_what_is_never_hit_where_it_was),
 		cmocka_unit_test(gives_no_more_time_on_a_cpu_than_there_was),
 		cmocka_unit_test(ends_no_later_than_the_thread),
