@@ -496,7 +496,7 @@ int on_clock(void *ctx)
 	head->n = w.s->n;
 	head->gil = w.s->n ? look_at_gil(w.layout, head->tstate)
 			   : KFRAMES_GIL_UNKNOWN;
-	head->zero = 0;
+	head->cpu = cpu;
 	len = sizeof(*head) + w.s->n * sizeof(struct kframes_frame);
 	if (len > sizeof(*head) + sizeof(w.s->frames))
 		return 0;

@@ -22,6 +22,8 @@
 struct clock {
 	int fd; /* the link's, once there is one */
 	struct bpf_link *link;
+	unsigned cpu;
+	unsigned quiet; /* how many periods it has had since it brought a sample */
 };
 
 struct kframes {
@@ -45,13 +47,29 @@ static int say_nothing(enum libbpf_print_level level, const char *format,
 	return 0;
 }
 
+/* The clock of a CPU, or NULL. Where some have none its place is before its number. */
+static struct clock *clock_of(struct kframes *k, uint32_t cpu)
+{
+	size_t i = cpu < k->clocks.n ? cpu + (size_t)1 : k->clocks.n;
+
+	while (i-- > 0)
+		if (k->clocks.at[i].cpu == cpu)
+			return &k->clocks.at[i];
+	return NULL;
+}
+
 static int take_record(void *ctx, void *record, size_t len)
 {
 	struct kframes *k = ctx;
 	struct kframes_sample sample;
+	struct clock *clock;
 
-	if (kframes_decode(record, len, &sample))
-		k->take(k->ctx, &sample);
+	if (!kframes_decode(record, len, &sample))
+		return 0;
+	clock = clock_of(k, sample.cpu);
+	if (clock)
+		clock->quiet = 0;
+	k->take(k->ctx, &sample);
 	return 0;
 }
 
@@ -86,7 +104,7 @@ static int start_clocks(struct kframes *k, unsigned cpus, uint64_t period_ns,
 		bpf_object__find_program_by_name(k->object, "on_clock");
 
 	for (unsigned cpu = 0; cpu < cpus; cpu++) {
-		struct clock clock = { .fd = -1 };
+		struct clock clock = { .fd = -1, .cpu = cpu };
 
 		clock.fd = open_clock(cpu, period_of(k->clocks.n, period_ns));
 		if (clock.fd == -ENODEV || clock.fd == -EINVAL)
@@ -216,9 +234,13 @@ void kframes_close(struct kframes *k)
 void kframes_set_period(struct kframes *k, uint64_t period_ns)
 {
 	for (size_t i = 0; i < k->clocks.n; i++) {
+		struct clock *clock = &k->clocks.at[i];
 		uint64_t period = period_of(i, period_ns);
 
-		(void)ioctl(k->clocks.at[i].fd, PERF_EVENT_IOC_PERIOD, &period);
+		if (clock->quiet >= KFRAMES_QUIET)
+			continue;
+		clock->quiet++;
+		(void)ioctl(clock->fd, PERF_EVENT_IOC_PERIOD, &period);
 	}
 }
 

@@ -26,6 +26,7 @@ struct kframes_sample {
 	uint64_t cpu_ns;  /* the thread's account then, up to a tick behind */
 	uint64_t tstate;  /* of whatever the thread pointer leads to */
 	pid_t pid, tid;   /* in the initial pid namespace */
+	uint32_t cpu;     /* that it was on */
 	uint32_t generation; /* of the layout that it was read by */
 	enum kframes_status status;
 	enum kframes_gil gil;
@@ -47,7 +48,12 @@ int kframes_open(struct kframes **ret, uint64_t period_ns, struct error *err);
 /* NULL is fine. */
 void kframes_close(struct kframes *k);
 
-/* Have the clocks run at another period from now on. */
+/*
+ * Have the clocks run at another period from now on: those of CPUs on which there was a
+ * sample in one of the last KFRAMES_QUIET periods. The others keep theirs until there is
+ * one again, since each change interrupts its CPU, and waits for one that is idle to wake.
+ */
+#define KFRAMES_QUIET 8
 void kframes_set_period(struct kframes *k, uint64_t period_ns);
 
 /* Read @pid by @layout from now on, or no more. Returns 0 or a negative errno. */

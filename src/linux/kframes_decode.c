@@ -22,6 +22,7 @@ int kframes_decode(const void *record, size_t len, struct kframes_sample *ret)
 		.tstate = head.tstate,
 		.pid = (pid_t)head.pid,
 		.tid = (pid_t)head.tid,
+		.cpu = head.cpu,
 		.generation = head.generation,
 		.status = (enum kframes_status)head.status,
 		.frames = (const struct kframes_frame

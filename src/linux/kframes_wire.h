@@ -81,7 +81,7 @@ struct kframes_head {
 	uint16_t status;
 	uint16_t n;
 	uint32_t gil; /* enum kframes_gil */
-	uint32_t zero;
+	uint32_t cpu;
 };
 
 /* Counters that the program keeps. */

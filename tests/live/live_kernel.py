@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Running threads that the kernel reads (--sampler=kernel): no stop, and no stack,
 name or share that is not as true as by a stop."""
+import os
 import re
 import subprocess
 import sys
@@ -163,6 +164,17 @@ def samples_count_cpu_time():
     near("samples by CPU time", seen.stats["kernel"]["read"] / 1000 / cpu, 1, .03)
 
 
+def samples_count_cpu_time_on_each_cpu():
+    """The clock of a CPU that nobody was on for two seconds ticks right again at once."""
+    cpus = sorted(os.sched_getaffinity(0))[:2]
+    if len(cpus) < 2:
+        raise fflive.Skip("one CPU")
+    seen = run(["-r", 1000], [fflive.newest(), fflive.program("commuter.py"), 2, 4] +
+               cpus, timeout=300)
+    cpu = sum(one["cpu_ns"] for one in seen.stats["members"]) / 1e9
+    near("samples by CPU time", seen.stats["kernel"]["read"] / 1000 / cpu, 1, .03)
+
+
 def strangers_are_not_read():
     """Beside one that sleeps nothing is read; beside one that is busy, what it ran for,
     and not what both did."""
@@ -217,5 +229,6 @@ if __name__ == "__main__":
                  what_is_too_deep_is_stopped,
                  functions_thrown_away_are_never_called_by_anothers_name,
                  shares_are_those_of_stops, children_of_50_ms],
-                [children_of_10_ms, samples_count_cpu_time, strangers_are_not_read,
+                [children_of_10_ms, samples_count_cpu_time,
+                 samples_count_cpu_time_on_each_cpu, strangers_are_not_read,
                  attached_to_what_runs, one_line_says_why_it_is_refused])

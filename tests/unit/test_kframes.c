@@ -25,7 +25,8 @@ static struct record example(void)
 			  .generation = 7,
 			  .status = KFRAMES_WHOLE,
 			  .n = 2,
-			  .gil = KFRAMES_GIL_HELD },
+			  .gil = KFRAMES_GIL_HELD,
+			  .cpu = 3 },
 		.frames = { { .code = 0x1000, .instr = 0x1010, .check = 1 },
 			    { .code = 0x2000, .instr = 0x2020, .check = 2 } },
 	};
@@ -49,6 +50,7 @@ static void decodes_a_sample_with_its_frames(void **state)
 	assert_int_equal(sample.tstate, 0x7f0000001000);
 	assert_int_equal(sample.pid, 42);
 	assert_int_equal(sample.tid, 43);
+	assert_int_equal(sample.cpu, 3);
 	assert_int_equal(sample.generation, 7);
 	assert_int_equal(sample.gil, KFRAMES_GIL_HELD);
 	assert_int_equal(sample.n, 2);
