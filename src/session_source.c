@@ -253,12 +253,12 @@ int source_settle(struct forkflame *ff, pid_t command)
 
 int source_look(struct forkflame *ff, uint64_t now_ns)
 {
-	uint64_t used_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
-	uint64_t step_ns;
+	uint64_t used_ns, step_ns;
 	int r;
 
 	if (!ff->children || now_ns < ff->look_ns)
 		return 0;
+	used_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	r = children_look(ff->children, now_ns, &ff->looked);
 	used_ns = nsec_since(clock_ns(CLOCK_THREAD_CPUTIME_ID), used_ns);
 	step_ns = LOOK_SHARE * used_ns;

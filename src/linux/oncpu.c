@@ -21,6 +21,7 @@
 /* Who is on a CPU, to end an interval with the record that ends it. */
 struct cpu {
 	pid_t tid;
+	size_t at; /* where in the table it was then */
 	uint64_t in_ns;
 };
 
@@ -140,19 +141,26 @@ static void sweep(struct oncpu *o, uint64_t now_ns)
 	o->sweep_at = o->threads.n + TABLE_MAX;
 }
 
-/* The entry of @tid, made if need be; NULL when memory is gone. */
-static struct oncpu_thread *entry(struct oncpu *o, pid_t pid, pid_t tid,
-				  uint64_t time_ns)
+/*
+ * The entry of the thread that a record is of, made if need be; NULL when memory is
+ * gone. It is mostly that which is on @cpu, and leaves it.
+ */
+static struct oncpu_thread *entry(struct oncpu *o, const struct cpu *cpu,
+				  const struct perf_record *record)
 {
-	struct oncpu_thread fresh = { .pid = pid,
+	pid_t tid = record->tid;
+	struct oncpu_thread fresh = { .pid = record->pid,
 				      .tid = tid,
-				      .first_ns = time_ns };
+				      .first_ns = record->time_ns };
 	uint64_t i;
 
+	if (cpu->tid == tid && cpu->at < o->threads.n &&
+	    o->threads.at[cpu->at].tid == tid)
+		return &o->threads.at[cpu->at];
 	if (map_get(&o->by_tid, (uint64_t)tid, &i))
 		return &o->threads.at[i];
 	if (o->threads.n >= o->sweep_at)
-		sweep(o, time_ns);
+		sweep(o, record->time_ns);
 	i = o->threads.n;
 	if (!vec_reserve(&o->threads, 1) ||
 	    !map_put(&o->by_tid, (uint64_t)tid, i))
@@ -185,10 +193,12 @@ static void touch(struct oncpu *o, struct oncpu_thread *t)
 		o->lost = true;
 }
 
-static void switched_in(struct oncpu_thread *t, struct cpu *cpu,
-			const struct perf_record *record)
+static void switched_in(const struct oncpu *o, struct oncpu_thread *t,
+			struct cpu *cpu, const struct perf_record *record)
 {
-	*cpu = (struct cpu){ .tid = t->tid, .in_ns = record->time_ns };
+	*cpu = (struct cpu){ .tid = t->tid,
+			     .at = (size_t)(t - o->threads.at),
+			     .in_ns = record->time_ns };
 	if (!t->woke_ns || record->time_ns < t->woke_ns)
 		t->woke_ns = record->time_ns;
 	if (record->time_ns < t->last_ns)
@@ -242,9 +252,9 @@ void oncpu_feed(struct oncpu *o, const struct perf_record *record)
 		return;       /* births and ends are others' */
 	if (record->tid <= 0) /* the idle task; -1: on its way out */
 		return;
-	t = entry(o, record->pid, record->tid, record->time_ns);
 	cpu = cpu_of(o, record->cpu);
-	if (!t || !cpu) {
+	t = cpu ? entry(o, cpu, record) : NULL;
+	if (!t) {
 		o->lost = true;
 		return;
 	}
@@ -255,7 +265,7 @@ void oncpu_feed(struct oncpu *o, const struct perf_record *record)
 	t->records++;
 	t->known = true;
 	if (record->kind == PERF_SWITCH_IN)
-		switched_in(t, cpu, record);
+		switched_in(o, t, cpu, record);
 	else
 		switched_out(t, cpu, record);
 	touch(o, t);

@@ -80,6 +80,7 @@ int perfring_open(struct perfring *ret, enum perfring_what what, pid_t pid,
 		ret->refused_map = true;
 		return r;
 	}
+	ret->data = (const char *)ret->map + page;
 	return 0;
 }
 
@@ -206,14 +207,13 @@ int perfring_decode(const void *record, size_t len, struct perf_record *ret)
 static void copy_out(const struct perfring *ring, uint64_t at, void *to,
 		     size_t len)
 {
-	const char *data = (const char *)ring->map + sysconf(_SC_PAGESIZE);
 	size_t offset = at & (ring->size - 1);
 	size_t first = ring->size - offset;
 
 	if (first > len)
 		first = len;
-	memcpy(to, data + offset, first);
-	memcpy((char *)to + first, data, len - first);
+	memcpy(to, ring->data + offset, first);
+	memcpy((char *)to + first, ring->data, len - first);
 }
 
 size_t perfring_used(const struct perfring *ring)

@@ -18,6 +18,7 @@ struct perfring {
 	int fd;
 	int cpu;
 	void *map;        /* a control page, then the ring */
+	const char *data; /* the ring */
 	size_t size;      /* of the ring, a power of two */
 	bool refused_map; /* perfring_open failed for its size */
 };

@@ -80,6 +80,33 @@ static void counts_each_record_of_a_thread(void **state)
 	oncpu_close(o);
 }
 
+/* The table moves its last entry to where another was taken out. */
+static void finds_those_on_a_cpu_when_the_table_has_moved(void **state)
+{
+	struct oncpu *o = oncpu_new();
+
+	(void)state;
+	feed(o, PERF_SWITCH_IN, 7, 0, 100);
+	feed(o, PERF_SWITCH_IN, 8, 1, 100);
+	feed(o, PERF_SWITCH_OUT, 7, 0, 150);
+	oncpu_forget(o, 7, 150);
+	feed(o, PERF_SWITCH_IN, 9, 0, 160); /* where 8 was */
+	feed(o, PERF_SWITCH_OUT, 8, 1, 200);
+	assert_false(oncpu_find(o, 8)->on);
+	assert_int_equal(oncpu_find(o, 8)->cpu_ns, 100);
+	assert_int_equal(oncpu_find(o, 8)->records, 2);
+	assert_true(oncpu_find(o, 9)->on);
+	assert_int_equal(oncpu_find(o, 9)->records, 1);
+	/* And where one was there is nothing. */
+	feed(o, PERF_SWITCH_IN, 8, 1, 210);
+	oncpu_forget(o, 9, 160);
+	oncpu_forget(o, 8, 210);
+	feed(o, PERF_SWITCH_OUT, 9, 0, 220);
+	assert_int_equal(oncpu_find(o, 9)->records, 1);
+	assert_null(oncpu_find(o, 8));
+	oncpu_close(o);
+}
+
 static void names_each_that_ran_once(void **state)
 {
 	struct oncpu *o = oncpu_new();
@@ -331,7 +358,10 @@ static void reads_a_ring_that_wraps(void **state)
 		char bytes[2 * 65536];
 	} memory;
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
-	struct perfring ring = { .fd = -1, .map = &memory, .size = 4096 };
+	struct perfring ring = { .fd = -1,
+				 .map = &memory,
+				 .data = memory.bytes + sysconf(_SC_PAGESIZE),
+				 .size = 4096 };
 	struct raw raw = { .header = { .type = PERF_RECORD_SWITCH_CPU_WIDE,
 				       .size = sizeof(raw) } };
 	struct perf_record record;
@@ -362,7 +392,10 @@ static void gives_a_ring_up_that_makes_no_sense(void **state)
 		struct perf_event_mmap_page control;
 		char bytes[2 * 65536];
 	} memory;
-	struct perfring ring = { .fd = -1, .map = &memory, .size = 4096 };
+	struct perfring ring = { .fd = -1,
+				 .map = &memory,
+				 .data = memory.bytes + sysconf(_SC_PAGESIZE),
+				 .size = 4096 };
 	struct perf_record record = { 0 };
 
 	(void)state;
@@ -379,6 +412,7 @@ int main(void)
 		cmocka_unit_test(tells_one_pushed_aside_from_one_asleep),
 		cmocka_unit_test(orders_records_of_two_cpus_by_time),
 		cmocka_unit_test(counts_each_record_of_a_thread),
+		cmocka_unit_test(finds_those_on_a_cpu_when_the_table_has_moved),
 		cmocka_unit_test(names_each_that_ran_once),
 		cmocka_unit_test(remembers_the_first_waking_since_it_was_seen),
 		cmocka_unit_test(knows_who_has_slept_since_it_was_seen),
