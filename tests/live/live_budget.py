@@ -27,6 +27,9 @@ def recorded(args):
 
 def the_budget_is_kept_and_the_weights_stay_right():
     free = recorded([])
+    if fflive.SAMPLER == "kernel" and overhead(free) <= 2 * PERCENT:
+        raise fflive.Skip("by the kernel it takes %.2f %% without a limit" %
+                          overhead(free))
     expect(overhead(free) > 2 * PERCENT, "without a limit it takes %.2f %%: this "
            "test tells nothing", overhead(free))
     run = recorded(["--max-overhead", PERCENT])
