@@ -51,7 +51,7 @@ def sampling_thread_follows_to_another_cpu():
     with fflive.Target([fflive.newest(), fflive.program("twobusy.py"), "120",
                         "1"],
                        notes=0) as target:
-        run = fflive.start(["-r", 1000, "-p", target.pid])
+        run = fflive.start(["--sampler=stop", "-r", 1000, "-p", target.pid])
         ffworkers.wait_for_taking_in(run, {target.pid})
         if not has_urgent_thread(run.process.pid):
             raise fflive.Skip("no SCHED_FIFO")
