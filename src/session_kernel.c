@@ -46,7 +46,7 @@
 #define COPIED_NS NSEC_PER_SEC
 
 /*
- * For how long a period of the clocks is kept, at least: each change interrupts all CPUs,
+ * For how long a period of the clocks is kept, at least: each change interrupts its CPU,
  * which at 1 kHz took two thirds of our CPU time when it was made each 16 ticks.
  */
 #define RETIME_TICKS 16
